@@ -47,7 +47,7 @@ bench *parameters:
 bench-retrieval *parameters:
     npm run bench:retrieval -- {{parameters}}
 
-# How long it takes to select among many outputs.
+# Measures how long it takes to select among many outputs.
 bench-selection:
     npm run bench:selection
 
@@ -83,7 +83,7 @@ release-check: build
     -npm install --prefix target/bundlers --no-save --no-package-lock --foreground-scripts electron@45
     AGENT_CONTEXT_BUNDLERS=$PWD/target/bundlers node --import tsx --test __test__/package.consumers.test.ts
 
-# The addon's Rust code, checked for the systems that a release has addons for; or for the targets that are named.
+# Runs `cargo check` on the addon's Rust code for all targets of a release, or for the named targets.
 targets *names:
     node scripts/release/check-targets.mjs {{names}}
 

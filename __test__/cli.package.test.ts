@@ -82,7 +82,7 @@ describe('the package', () => {
     const code = [...reachableFrom(join(root, 'dist', 'index.js'))].map((path) => readFileSync(path, 'utf8')).join('\n')
     const imported = new Set([...code.matchAll(/^import .*from "(node:[^"]+)"/gm)].map(([, name = '']) => name))
     holds(imported.has('node:path'))
-    // An ESM import of these reads each of their exports, and with that loads the streams, web cryptography, …
+    // An ESM import of these modules reads all of their exports, and loads the streams, web cryptography, …
     for (const heavy of ['node:process', 'node:crypto', 'node:fs', 'node:util', 'node:stream', 'node:http']) {
       holds(!imported.has(heavy), heavy)
     }

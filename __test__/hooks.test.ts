@@ -103,7 +103,7 @@ const REPLACED: Readonly<Record<string, (answer: Record<string, unknown>) => unk
   },
 }
 
-/** The answer to the start of a session, with this text. */
+/** The expected answer to the start of a session, with the given text. */
 const STARTED: Readonly<Record<string, (text: string) => object>> = {
   'claude-code': (additionalContext) => ({ hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } }),
   codex: (additionalContext) => ({ hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } }),
@@ -304,7 +304,7 @@ describe('hooks of coding agents', () => {
     inDirectory(async (directory) => {
       const { large } = eventsOf('claude-code', workspaceIn(directory))
       holds(large !== undefined)
-      // What the stream reads does not block.
+      // A pipe that the stream reads is non-blocking.
       const child = spawn(process.execPath, [PROGRAM, 'hook', 'claude-code', 'post-tool-use'], {
         env: environmentIn(directory, { ...DEFAULTS, NODE_OPTIONS: '--import data:text/javascript,process.stdin' }),
         stdio: ['pipe', 'pipe', 'inherit'],

@@ -1,4 +1,4 @@
-/** `importRecord`: outputs that another directory has. */
+/** `importRecord`: outputs of another directory. */
 
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -8,11 +8,11 @@ import { type ContextFiles, ContextManager, type RedactionReport } from '../dist
 import { inDirectory, MemoryFileSystem, rejectsWith, wrong } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
 
-/** In two parts: hosting services refuse pushes that hold a whole one. */
+/** In two parts: hosting services refuse pushes that contain a complete one. */
 const secret = ['gh', 'p_', 'Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq'].join('')
 const HANDLE = /ctx_[0-9a-f]{16}/
 
-/** The files of an output that another directory has. */
+/** The files of an output in another directory. */
 async function stored(directory: string, result: unknown, redaction?: false): Promise<ContextFiles> {
   const contextDir = join(directory, 'source')
   const manager = new ContextManager({ contextDir, persist: 'all', ...(redaction === false ? { redaction } : {}) })

@@ -61,7 +61,7 @@ async function searched(promise: Promise<unknown>): Promise<void> {
   }
 }
 
-/** An output of another directory. */
+/** The files of an output in another directory. */
 const FILES = {
   filename: 'tool_0123456789ab_1_1_0123456789abcdef.json',
   record: '{"toolName":"tool","args":{},"result":1}',

@@ -1,4 +1,4 @@
-/** `redactStream`: what comes piece by piece, redacted as a whole. */
+/** `redactStream`: a stream is redacted as a whole. */
 
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
@@ -8,7 +8,7 @@ import { type RedactionOptions, redact, redactStream } from '../dist/index.js'
 import { rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
 
-/** In two parts: hosting services refuse pushes that hold a whole one. */
+/** In two parts: hosting services refuse pushes that contain a complete one. */
 const secret = ['gh', 'p_', 'Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq'].join('')
 const MIB = 1024 * 1024
 

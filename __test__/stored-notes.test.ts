@@ -1,4 +1,4 @@
-/** What a record says of how it was stored: what was redacted, and what the conversation got. */
+/** A record's notes on how it was stored: the redacted secrets, and the size of the placeholder in the conversation. */
 
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { ContextManager, type ContextPointer } from '../dist/index.js'
 import { inDirectory, MemoryFileSystem, only } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
 
-/** In two parts: hosting services refuse pushes that hold a whole one. */
+/** In two parts: hosting services refuse pushes that contain a complete one. */
 const secret = ['gh', 'p_', 'Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq'].join('')
 const findings = [
   { rule: 'github-token', count: 2 },
@@ -46,7 +46,7 @@ describe('redactions of a record', () => {
     }
     const stream = manager.recordStream('tail', {}, pieces())
     for await (const _ of stream) {
-      // read to its end
+      // Read to its end.
     }
     await stream.stored
     for (const { redactions = [] } of manager.getAllPointers()) {

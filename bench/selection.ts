@@ -1,4 +1,4 @@
-/** `npm run bench:selection`: `selectContexts` among many outputs, beside a call that has nothing to choose from. */
+/** `npm run bench:selection`: measures `selectContexts` among many outputs, compared with a manager that has only one output. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,15 +15,15 @@ import { makeOutput, makeQueries } from './search-outputs.ts'
 const USAGE = 'npm run bench:selection'
 const COUNTS = [1000, 10_000, 100_000]
 const LIMIT = 10
-/** The full ranking is taken for more than a thousand. */
+/** A limit for which all matching outputs are ranked. */
 const FULL = 1001
 const QUERIES = 400
 const SEED = 24
-/** Saves handed over at once. */
+/** Number of concurrent saves. */
 const BATCH = 1024
-/** Selections before the measured ones. */
+/** Number of selections before the measured ones. */
 const WARM_UP = 50
-/** ms after the first selection, which has the index prepared in the background. */
+/** Time in ms for the preparation of the index, which the first selection starts in the background. */
 const PREPARATION = 3000
 
 async function main(): Promise<void> {
@@ -100,7 +100,7 @@ async function timed<T>(run: () => Promise<T>): Promise<[number, T]> {
 
 function expectSame(query: string, found: readonly SelectedContext[], expected: readonly ContextPointer[]): void {
   const paths = (pointers: readonly ContextPointer[]): string => pointers.map(({ filepath }) => filepath).join('\n')
-  // Where nothing matches the latest are given, in the order of their saves.
+  // If nothing matches, the latest outputs are returned, ordered by their saves.
   if ((found[0]?.score ?? 0) > 0 && paths(found) !== paths(expected)) {
     throw new Error(`${JSON.stringify(query)}: the best ${LIMIT} are not the first of all`)
   }

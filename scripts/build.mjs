@@ -165,7 +165,7 @@ async function buildProgram() {
     metafile: true,
   })
   checkBundled('cli', Object.keys(metafile.inputs))
-  // CommonJS: an ESM import of a module of Node.js loads whatever its exports would load.
+  // Built as CommonJS: an ESM import of a module of Node.js reads all of its exports, and loads the modules behind them.
   await build({
     entryPoints: { hook },
     outdir: join('dist', 'cli'),

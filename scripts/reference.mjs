@@ -141,7 +141,7 @@ const anchor = (title) =>
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-')
 
-/** The anchor of a declaration on its page. Names that differ in case only have one anchor, which is numbered from the second heading on. */
+/** The anchor of a declaration on its page. Names that differ only in case have the same anchor; it is numbered from the second heading on. */
 function anchorOf(name) {
   const page = pageOf(name)
   const headings = namesOn(page)

@@ -22,7 +22,7 @@ export function failedFiles(runtime, files, output) {
     return []
   }
   let current
-  // Bun repeats its failures after those of the last file.
+  // Bun repeats all failures after those of the last file.
   const [report = ''] = output.split(/^\d+ tests failed:$/m, 1)
   for (const line of report.split('\n')) {
     if (runtime === 'node') {

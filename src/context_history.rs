@@ -82,7 +82,7 @@ struct NativeConditions {
     previous: Option<NativePrevious>,
 }
 
-/// A random UUID. `crypto.randomUUID` loads all of web cryptography first, which takes 4 ms of a short process.
+/// Returns a random UUID. `crypto.randomUUID` loads the complete Web Cryptography module first, which takes 4 ms of a short process.
 #[napi]
 pub fn new_uuid() -> String {
     uuid::Uuid::new_v4().to_string()

@@ -1,4 +1,4 @@
-//! Importing records of other directories.
+//! Imports records of other directories.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{context_manager::NativeManager, runtime::Answer, text::Utf8, value};
 
 #[napi]
 impl NativeManager {
-    /// Stores a record under its name, and the file of its bytes; answers with what came of it, as JSON.
+    /// Stores a record and its binary data under the record's file name. Answers with the result as JSON.
     #[napi]
     pub fn import_record(
         &self,

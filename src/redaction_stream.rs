@@ -1,4 +1,4 @@
-//! Redaction of a document that comes piece by piece.
+//! Redacts a document that arrives in pieces.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,11 +19,11 @@ use super::{
     value,
 };
 
-/// Bytes of a document that wait to be redacted, at most.
+/// The maximum number of bytes of a document that wait to be redacted.
 const MOST_WAITING: usize = 4 * 1024 * 1024;
 
-/// A document that is redacted as it comes. Each call is made when the one before has answered. The call that failed is the last
-/// one.
+/// Redacts a document that arrives in pieces. The caller starts each operation after the preceding one has completed, and makes no
+/// further call after an error.
 #[napi]
 pub struct NativeRedactionStream {
     stream: Arc<Mutex<Option<ByteStream>>>,
@@ -38,7 +38,7 @@ impl NativeRedactionStream {
         Self { stream: Arc::new(Mutex::new(Some(stream))), queue: outbox.queue() }
     }
 
-    /// Adds bytes; answers with what is redacted of the document since.
+    /// Adds bytes. Answers with the newly redacted part of the document.
     #[napi]
     pub fn push(
         &self,
@@ -49,7 +49,7 @@ impl NativeRedactionStream {
         let piece = value::read_bytes(env, &bytes)?;
         let stream = Arc::clone(&self.stream);
         run(&self.queue, operation, async move {
-            // A short piece can complete a part, which is redacted then.
+            // A short piece can complete a part of the document, which is redacted then.
             let out = run_long(MOST_WAITING, move || {
                 let mut out = Vec::new();
                 let mut open = taken(&stream)?;
@@ -63,7 +63,7 @@ impl NativeRedactionStream {
         Ok(())
     }
 
-    /// Ends the document; answers with what is left of it, and with what was found, as JSON.
+    /// Ends the document. Answers with the rest of it, and with the findings as JSON.
     #[napi]
     pub fn finish(&self, operation: u32) -> Result<()> {
         let stream = Arc::clone(&self.stream);

@@ -294,7 +294,7 @@ impl NativeRepoMemory {
         })
     }
 
-    /// Answers with a pack of at most so many UTF-16 code units: its text, and what it holds and leaves out, as JSON.
+    /// Renders a pack in at most this many UTF-16 code units. Answers with its text, and with its included and omitted records as JSON.
     #[napi]
     pub fn render_pack(&self, operation: u32, pack: u32, max_chars: f64) -> Result<()> {
         let packs = self.packs.lock().unwrap_or_else(PoisonError::into_inner);

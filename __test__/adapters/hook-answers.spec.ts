@@ -1,7 +1,7 @@
 /**
- * The recorded events of coding agents and the answers of `agent-context hook`, against the types that the clients publish: the
- * compiler takes both as literals, so that unknown members are errors. Codex and Cursor publish theirs outside of npm: what they
- * take is in `__test__/hooks.test.ts`.
+ * Checks the recorded events of coding agents and the answers of `agent-context hook` against the types that the clients publish. The
+ * compiler gets both as literals, so that unknown members are errors. Codex and Cursor do not publish their types on npm: their answers
+ * are checked in `__test__/hooks.test.ts`.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -15,7 +15,7 @@ import { newDirectory } from './support/fixtures.ts'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const PROGRAM = join(here, '..', '..', 'dist', 'cli', 'agent-context.js')
-/** It has 70 dependencies, which its types of hooks do not need: only its archive is fetched. */
+/** Only the package's archive is fetched: its 70 dependencies are not needed for the types of its hooks. */
 const GEMINI = '@google/gemini-cli-core@0.61.0'
 const LARGE = Array.from({ length: 3000 }, (_, line) => `line ${line} of the log`).join('\n')
 
@@ -28,7 +28,7 @@ interface Answered {
   readonly answer: Readonly<Record<string, unknown>>
 }
 
-/** What the hook answers to recorded events, in a workspace of which something is known. */
+/** The answers of the hook to recorded events, in a workspace whose memory has a note. */
 async function answersOf<Name extends string>(client: string, names: readonly Name[]): Promise<Record<Name, Answered>> {
   const home = newDirectory()
   const workspace = join(home, 'shop')
@@ -52,7 +52,7 @@ async function answersOf<Name extends string>(client: string, names: readonly Na
   return Object.fromEntries(answers) as Record<Name, Answered>
 }
 
-/** What the compiler says of a module beside this one. */
+/** The compiler's errors for a module in this directory. */
 function problemsOf(source: string): string[] {
   const file = join(here, 'answers-of-hooks.ts')
   const options: ts.CompilerOptions = {
@@ -124,7 +124,7 @@ describe('answers of hooks in the types of their clients', () => {
         `import type { AfterToolInput, AfterToolOutput, SessionStartInput, SessionStartOutput } from ${JSON.stringify(types)}\n`,
         literal('startAnswer', 'SessionStartOutput', start.answer),
         literal('largeAnswer', 'AfterToolOutput', large.answer),
-        // Their members that are enumerations take no literal.
+        // Its enumerations do not accept literals.
         literal('startInput', "Omit<SessionStartInput, 'source'> & { source: string }", start.input),
         literal('largeInput', 'AfterToolInput', large.input),
       ].join(''),

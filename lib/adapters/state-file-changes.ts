@@ -1,4 +1,4 @@
-/** Changes of files within one transaction. */
+/** Changes files within one transaction. */
 
 import { Buffer } from 'node:buffer'
 import { posix } from 'node:path'
@@ -13,7 +13,7 @@ import {
 } from './state-file-entries.ts'
 import type { StateFiles } from './state-files.ts'
 
-/** What a change of files reads and writes. */
+/** The view of the files in a change. */
 export class FileChanges {
   readonly #files: StateFiles
   readonly #view: StateView
@@ -32,7 +32,7 @@ export class FileChanges {
     return this.#files.read(path, this.#view)
   }
 
-  /** Writes a file and the directories that it needs. No file may be in the way. */
+  /** Writes a file and its missing parent directories. No parent may be a file. */
   async write(path: string, content: FileContent): Promise<void> {
     const { entry } = await this.locate(path)
     if (entry === undefined) {
@@ -54,14 +54,14 @@ export class FileChanges {
     }
   }
 
-  /** Removes what is at a path, and what is below it; of the root, all that is below. */
+  /** Removes the entry at a path with everything below it; for the root, only everything below it. */
   async remove(path: string): Promise<void> {
     for (const entry of await this.#all(path)) {
       this.#removeEntry(entry)
     }
   }
 
-  /** The directories to the new path have to be there. */
+  /** Moves an entry. The parent directories of the new path must exist. */
   async move(path: string, newPath: string): Promise<void> {
     for (const entry of await this.#all(path)) {
       const moved = newPath + entry.path.slice(path.length)

@@ -116,7 +116,7 @@ function systemError({ message, errno, syscall, path }: SystemFailure): Error {
   return Object.assign(error, { code: systemErrorName(errno), errno: -errno, syscall, path })
 }
 
-/** Of names with one number the first is Node's own. */
+/** The name of an error number. If several names share a number, Node.js uses the first one of the table. */
 function systemErrorName(errno: number): string | undefined {
   // The error numbers of Windows have no entry in Node's table.
   return process.platform === 'win32'

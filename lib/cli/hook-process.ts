@@ -1,6 +1,7 @@
 /**
- * The command `hook` as clients run it: a process for each event, on which the client waits. Built as CommonJS and without the parser
- * and the streams of other commands: an ESM import of `node:fs` loads all of Node's streams, and takes as long as reading the event.
+ * The command `hook` as clients run it: one process per event, for which the client waits. It is built as CommonJS, and without the
+ * parser and the streams of the other commands: an ESM import of `node:fs` loads all of Node's streams, which takes as long as reading
+ * the event.
  */
 
 import { readSync, writeSync } from 'node:fs'
@@ -12,7 +13,7 @@ import type { OptionValues } from './options.ts'
 import { resolveSettings } from './settings.ts'
 
 const CHUNK_BYTES = 64 * 1024
-/** The options that are read here; the parser of all commands reads the others. */
+/** The options that are read here. The parser of all commands reads the other options. */
 const TEXTS = ['dir', 'history', 'memory'] as const
 const COUNT = /^\d{1,15}$/
 
@@ -25,7 +26,7 @@ interface HookCall {
 /**
  * Answers an event on standard output.
  *
- * @returns false where the words are for the parser of all commands, which knows what is wrong with them
+ * @returns `false` if the parser of all commands has to read the command line; the parser also reports invalid command lines
  */
 export async function answerHook(words: readonly string[]): Promise<boolean> {
   const call = hookCall(words)
@@ -37,7 +38,7 @@ export async function answerHook(words: readonly string[]): Promise<boolean> {
     const { dir, history, memory } = resolveSettings(options, process.env, process.cwd())
     await answerEvent(client, event, { dir, history, memory, threshold: options.threshold })
   } catch (error) {
-    // Settings that cannot be read, for example: the agent continues as without a hook.
+    // For example, the settings cannot be read: the agent continues without an answer of the hook.
     const { logFailure } = await import('../hooks/hook-log.ts')
     await logFailure(join(homedir(), '.agent', 'hook.log'), (error as Error).message)
     await print('{}\n')
@@ -51,7 +52,7 @@ export async function answerEvent(client: ClientName, event: string, options: Ho
   await print(`${JSON.stringify(answer)}\n`)
 }
 
-/** `hook <client> <event>`, and options with a value each. */
+/** Reads `hook <client> <event>` with options that have a value each; `undefined` for any other command line. */
 function hookCall([command, client, event = '', ...rest]: readonly string[]): HookCall | undefined {
   const known = CLIENTS.find((name) => name === client)
   if (command !== 'hook' || known === undefined || event === '' || event.startsWith('-') || rest.length % 2 !== 0) {
@@ -72,7 +73,7 @@ function hookCall([command, client, event = '', ...rest]: readonly string[]): Ho
   return { client: known, event, options }
 }
 
-/** All of standard input. This process has nothing else to do meanwhile. */
+/** Reads standard input to its end. Reading may block: the process has no other work. */
 async function readInput(): Promise<string> {
   const chunks: Uint8Array[] = []
   try {
@@ -87,7 +88,7 @@ async function readInput(): Promise<string> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EAGAIN') {
-      // The pipe does not block, and is empty for now.
+      // The pipe is non-blocking, and empty at this moment.
       for await (const chunk of process.stdin) {
         chunks.push(chunk as Uint8Array)
       }
@@ -105,7 +106,7 @@ async function print(text: string): Promise<void> {
       rest = rest.subarray(writeSync(1, rest))
     }
   } catch (error) {
-    // After any other error the client does not read: it has left.
+    // After any other error, the client has closed the pipe, so no answer is needed.
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') {
       process.stdout.on('error', () => undefined)
       await new Promise((resolve) => process.stdout.write(rest, resolve))

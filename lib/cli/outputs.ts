@@ -63,7 +63,7 @@ export async function selectPointers({ options, signal }: Invocation, manager: C
     .reverse()
 }
 
-/** `3 github-token, 1 assignment`. */
+/** The findings as text: `3 github-token, 1 assignment`. */
 export const findingsText = (findings: readonly RedactionFinding[]): string =>
   findings.map(({ rule, count }) => `${count} ${rule}`).join(', ')
 

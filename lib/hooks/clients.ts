@@ -14,7 +14,7 @@ function commonPlace(input: Readonly<Record<string, unknown>>): { session: strin
 
 const isFailure = (response: unknown): boolean | undefined => {
   const { isError, is_error, interrupted, error } = record(response)
-  // Gemini CLI gives an object with the type and the message of an error.
+  // Gemini CLI returns an object with the type and the message of an error.
   const hasError = typeof error === 'string' || (typeof error === 'object' && error !== null)
   return isError === true || is_error === true || interrupted === true || hasError ? true : undefined
 }

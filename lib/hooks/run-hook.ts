@@ -82,7 +82,7 @@ async function afterTool(
   const history = new ContextHistory({ path: options.history ?? places.history })
   const result = output?.text ?? call.response ?? null
   const { callId } = call
-  // A placeholder is made, and noted in the record, only where the client takes it.
+  // A placeholder is made, and noted in the record, only if the client accepts replacements.
   const mayReplace =
     output !== undefined && !NEVER_REPLACED.test(call.tool) && client.replace(call, output.with(''), '') !== undefined
   const offloaded = await manager.offload(call.tool, { ...call.args }, result, {

@@ -21,7 +21,7 @@ const MAXIMUM_LENGTH = 16 * 1024 * 1024
 /** The deepest nesting of JSON in JSON strings, such as an MCP result in the text of a message. */
 const MAXIMUM_NESTING = 3
 
-/** Loads the module on first use: loading takes 4 ms, and most processes sign no answer. */
+/** Loads the module on first use: loading takes 4 ms, and most processes sign no answers. */
 const loadCrypto = (): Promise<typeof Crypto> => import('node:crypto')
 
 /** Signs answers, and recognises signed answers. */
@@ -93,7 +93,7 @@ function macOf({ createHmac }: typeof Crypto, key: string, answer: string): stri
   return createHmac('sha256', Buffer.from(key, 'hex')).update(answer, 'utf8').digest('hex').slice(0, DIGITS)
 }
 
-/** The length of what is not signed; `Infinity` where nothing is. */
+/** The length of the part of a text that is not signed; `Infinity` if no part is signed. */
 function unsignedLength(crypto: typeof Crypto, text: string, key: string, nesting: number): number {
   const mac = SIGNED.exec(text)?.[1]
   if (mac !== undefined) {

@@ -349,20 +349,22 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Stores an output that another directory has, under the name of its file and with its session: redacted again, with the handle of its
-   * content whatever the record says. Its session is over, so that the retention of this directory applies to it. Nothing is replaced.
+   * Stores an output of another directory, under its file name and with its session. It is redacted again, and its handle is
+   * recomputed from its content. The session counts as ended, so that this directory's retention applies to the output. Existing
+   * files are never replaced.
    *
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT` for what is no record or no name of one; `ERR_CONTEXT_CORRUPT` when its bytes are
-   * missing or not those that it says; `ERR_CONTEXT_CONFLICT` when another file has the name; `ERR_CONTEXT_REDACTION`,
-   * `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_IO`; the signal's reason. Nothing is stored then
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT` if the content is not a record or the name not that of a record's file;
+   * `ERR_CONTEXT_CORRUPT` if the binary data is missing or does not match the record; `ERR_CONTEXT_CONFLICT` if another file has the
+   * name; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_IO`; the signal's reason. Nothing is stored in these
+   * cases
    */
   async importRecord(files: ContextFiles, options?: ImportRecordOptions | null): Promise<ImportedRecord> {
     return importRecord(this.#parts.hooks, this.#parts.native, files, options)
   }
 
   /**
-   * Keeps a context, by its path or handle, whatever `retention.maxLiveBytes` and `maxLiveFiles` say, until `unpin`. This manager
-   * knows of it, other processes of the session do not.
+   * Exempts a context, given by its path or handle, from `retention.maxLiveBytes` and `retention.maxLiveFiles` until `unpin` is
+   * called. The pin is in this manager's memory: other processes of the session do not see it.
    *
    * @returns whether this manager has such a context
    */

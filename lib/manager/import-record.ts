@@ -1,4 +1,4 @@
-/** `importRecord`: the files of a stored output, as another directory has them. */
+/** `importRecord`: stores the files of an output of another directory. */
 
 import { isUint8Array } from 'node:util/types'
 import type { NativeManager } from '#addon'

@@ -133,10 +133,10 @@ export class Offloading {
   }
 
   /**
-   * Stores an output, whatever comes of it; `undefined` when it is not meant to be stored.
+   * Stores an output and returns the result or the error; `undefined` if it is not to be stored.
    *
-   * @param isMeant it may be replaced by a placeholder
-   * @param isCertain it is replaced where the placeholder is shorter
+   * @param isMeant whether the output may be replaced by a placeholder
+   * @param isCertain whether the output is replaced if the placeholder is shorter
    */
   async #store(output: Output, isMeant: boolean, isCertain: boolean): Promise<Outcome | undefined> {
     const { toolName, args, result, options, encoded, unreadable, text, spooled, sizeBytes } = output

@@ -193,7 +193,7 @@ export interface SearchOptions extends ContextFilter, CancellationOptions {
    */
   snippetLength?: number | null | undefined
   /**
-   * Say of each hit which terms counted, and in which fields they stand.
+   * Whether each hit lists the terms that contributed to its score, and the fields that contain them.
    * @default false
    */
   explain?: boolean | null | undefined
@@ -215,8 +215,8 @@ export interface SearchHit<Task extends TaskId = number> extends ContextPointer<
    */
   snippets: SearchSnippet[]
   /**
-   * With `explain`: what counted, most first. The score is made of these terms alone; one `matchedBy` similar words is worth half, and
-   * no more than the worst of the other hits. Empty when the query has nothing but stop words, filters and exclusions.
+   * Present with `explain`: the terms that make up the score, largest contribution first. A hit that is `matchedBy` similar words has
+   * half its score, and at most that of the lowest other hit. Empty if the query has only stop words, filters and exclusions.
    */
   explain?: MatchedTerm[]
 }

@@ -15,9 +15,9 @@ export interface ShownRequest {
   readonly kind: ContextKind
   readonly prefix: string
   readonly showsRaw: boolean
-  /** Bytes of the output in the conversation, where its placeholder takes its place unless it is as long. */
+  /** The size of the output in the conversation, in bytes, if a shorter placeholder replaces it there. */
   readonly outputBytes?: number | undefined
-  /** Of texts within it. */
+  /** The texts in the output that get placeholders. */
   readonly leaves?: readonly ShownLeaf[]
 }
 

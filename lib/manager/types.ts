@@ -54,13 +54,13 @@ export interface ContextPointer<Task extends TaskId = number> {
   mediaType?: string
   /** `true` where the stored result is only the beginning of the tool's output. */
   cut?: boolean
-  /** How many secrets were replaced in the record when it was stored, by rule; absent where there were none, and in records of earlier releases. */
+  /** The number of secrets replaced when the record was stored, by rule. Absent if there were none, and in records of earlier releases. */
   redactions?: RedactionFinding[]
-  /** With `shownBytes`: how many bytes the output would have taken in the conversation. */
+  /** Present with `shownBytes`: the size that the output would have in the conversation, in bytes. */
   outputBytes?: number
   /**
-   * How many bytes the placeholder has that `offload` gave in place of the output. Absent where the conversation got the output itself, where
-   * `offloadAll` replaced the output for the sake of the others, and where `offloadValue` replaced parts of it.
+   * The size in bytes of the placeholder with which `offload` replaced the output. Absent if the conversation contains the output itself,
+   * if `offloadAll` replaced the output because of the total size, and if `offloadValue` replaced parts of the output.
    */
   shownBytes?: number
 }
@@ -102,42 +102,42 @@ export interface StoredContext<T = unknown, Task extends TaskId = number> {
   outputBytes?: number
   /** See {@link ContextPointer.shownBytes}. */
   shownBytes?: number
-  /** The tool's output, as `JSON.parse(JSON.stringify(output))` gives it. */
+  /** The tool's output, as `JSON.parse(JSON.stringify(output))` returns it; binary data as `Uint8Array`. */
   result: T
 }
 
-/** The files of a stored output, as another directory has them. */
+/** The files of a stored output, as they are in another directory. */
 export interface ContextFiles {
   /** The name of the record's file. */
   filename: string
-  /** The text of that file. */
+  /** The content of the record's file. */
   record: string
-  /** What is in the file beside it that ends in `.bin`, where the output holds bytes. */
+  /** The content of the accompanying file that ends in `.bin`, if the output contains binary data. */
   bytes?: Uint8Array | null | undefined
 }
 
-/** Options of `importRecord`. `undefined` and `null` mean the default. */
+/** Options of `importRecord`. An option that is `undefined` or `null` has its default. */
 export interface ImportRecordOptions extends CancellationOptions {
   /**
-   * Say what would be stored, and store nothing.
+   * Whether to return the result of the import without storing anything.
    * @default false
    */
   dryRun?: boolean | null | undefined
 }
 
-/** What came of `importRecord`. */
+/** The result of `importRecord`. */
 export interface ImportedRecord {
-  /** Where it is stored. */
+  /** The path of the stored context. */
   filepath: string
-  /** Its handle, made of its content again. */
+  /** The handle, recomputed from the content. */
   handle: string
-  /** It was not there before. */
+  /** Whether the output was not in the directory before. */
   isNew: boolean
-  /** What was redacted in it, by rule. */
+  /** The secrets that the import replaced, by rule. */
   redactions: RedactionFinding[]
 }
 
-/** What `selectRelevantContexts` needs of a pointer. Every `ContextPointer` is one. */
+/** The members of a pointer that `selectRelevantContexts` reads. Every `ContextPointer` has them. */
 export interface SelectablePointer {
   filepath: string
   toolName?: string | null | undefined

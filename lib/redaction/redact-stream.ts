@@ -1,4 +1,4 @@
-/** Redaction of what comes piece by piece, off the JavaScript thread. */
+/** Redacts a stream, off the JavaScript thread. */
 
 import { isUint8Array } from 'node:util/types'
 import { NativeRedactionStream } from '#addon'
@@ -10,21 +10,21 @@ import type { RedactedStream, RedactionFinding, RedactionOptions } from './types
 type Source<T> = AsyncIterable<T> | Iterable<T>
 
 /**
- * Takes the secrets out of a stream of text or bytes, in bounded memory and off the JavaScript thread: a log of any length, the
- * output of a process, a file. Gives chunks of the kind that it is given, not of the same lengths. Bytes are UTF-8; those that are not
- * pass unchanged, and half of a surrogate pair in a text becomes U+FFFD.
+ * Redacts a stream of text or bytes in bounded memory and off the JavaScript thread: a log of any length, the output of a process,
+ * a file. The chunks of the result have the type of the source's chunks, but not their lengths. Bytes are decoded as UTF-8; bytes that
+ * are not UTF-8 pass unchanged. A lone surrogate in a text becomes U+FFFD.
  *
- * Up to 4 MiB (UTF-8), all chunks together become what `redact` makes of the whole text. A longer stream is redacted in parts of
- * about 2 MiB, not as JSON but as text. A cut between two parts is made only where redacting 72 KiB before it and 72 KiB behind it
- * gives the same together as separately, so that it divides no secret of up to 64 KiB; the end of a line is preferred. Where a part
- * has no such place, as within a secret of megabytes, nothing of it is passed on: `[REDACTED:unscanned]` takes the place of
- * everything up to the next place for a cut.
+ * For up to 4 MiB (UTF-8), the result is that of `redact` for the complete text. A longer stream is redacted in parts of about 2 MiB,
+ * as text even if it is JSON. The stream is cut between two parts only where redacting 72 KiB before the cut and 72 KiB after it
+ * together gives the same result as redacting them separately, so that no secret of up to 64 KiB is divided; line ends are preferred.
+ * If a part has no such place, for example because a secret takes several megabytes, `[REDACTED:unscanned]` replaces everything up to
+ * the next place for a cut.
  *
  * @param source read once, a chunk at a time. It is closed when the caller stops reading.
- * @param options `false` gives the chunks as they are
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT`. Reading rejects with that for a chunk of another kind than the first, with
- * `ERR_CONTEXT_REDACTION` when it cannot be told what is secret, and with what the source throws; no more of the stream is passed on
- * then.
+ * @param options with `false`, the chunks pass unchanged
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`. Reading rejects with this error for a chunk of another type than the first, with
+ * `ERR_CONTEXT_REDACTION` if secrets cannot be determined, and with errors of the source; the rest of the stream is not returned in
+ * these cases.
  * @example
  * ```ts
  * await pipeline(process.stdin, (source) => redactStream(source), process.stdout)
@@ -62,7 +62,7 @@ function isIterable(source: unknown): boolean {
   return typeof source !== 'string' && !isUint8Array(source) && (asynchronous ?? synchronous) !== undefined
 }
 
-/** All chunks are of one kind. */
+/** Returns the chunks of a stream; fails if they are not all of the same type. */
 async function* checked(source: Source<string | Uint8Array>): AsyncGenerator<string | Uint8Array> {
   let isText: boolean | undefined
   let index = 0
@@ -101,7 +101,7 @@ async function* redacted(
   }
   const last = texts?.encode('', true) ?? EMPTY
   if (last.length > 0) {
-    // Half of a surrogate pair at the very end.
+    // The stream ends with a lone surrogate.
     await operate(
       hooks,
       (operation) => native.push(operation, last),
@@ -123,10 +123,10 @@ async function* redacted(
 const EMPTY = new Uint8Array(0)
 const encoder = new TextEncoder()
 
-/** Texts as UTF-8 and back. A character may begin in one chunk and end in the next. */
+/** Encodes texts as UTF-8, and decodes them. A character may begin in one chunk and end in the next. */
 class TextChunks {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  /** The first half of a surrogate pair. */
+  /** The first half of a surrogate pair at the end of the last chunk. */
   #half = ''
 
   encode(chunk: string, isLast = false): Uint8Array {

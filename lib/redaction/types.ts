@@ -95,8 +95,8 @@ export interface RedactedValue<T = unknown> {
   findings: RedactionFinding[]
 }
 
-/** What `redactStream` gives: the stream without its secrets, to be read once. */
+/** The result of `redactStream`: the redacted stream, which can be read once. */
 export interface RedactedStream<T extends string | Uint8Array> extends AsyncIterableIterator<T> {
-  /** By rule. Empty until the stream has been read to its end. */
+  /** The findings by rule. Empty until the stream has been read to its end. */
   readonly findings: readonly RedactionFinding[]
 }

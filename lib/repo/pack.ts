@@ -92,9 +92,9 @@ function checkTokens({ maxTokens, countTokens }: ContextPackOptions): TokenBudge
 }
 
 /**
- * The pack with the longest text, of those that were tried, that takes no more than so many tokens; an empty one when none does.
+ * Renders packs of different lengths, and returns the one with the longest text within the token budget; an empty pack if none fits.
  *
- * @param render makes the pack of at most so many UTF-16 code units
+ * @param render returns the pack of at most the given number of UTF-16 code units
  */
 export async function fitTokens<Pack extends { text: string }>(
   render: (maxChars: number) => Promise<Pack>,
@@ -102,7 +102,7 @@ export async function fitTokens<Pack extends { text: string }>(
   { maxTokens, countTokens }: TokenBudget,
 ): Promise<Pack> {
   let best: Pack | undefined
-  // What fits, and what does not, in UTF-16 code units.
+  // `low` is the largest length known to fit, `high` the smallest known not to fit, in UTF-16 code units.
   let [low, high] = [0, maxChars]
   let budget = maxChars
   for (let rendering = 1; rendering <= MAXIMUM_RENDERINGS; rendering++) {
@@ -119,7 +119,7 @@ export async function fitTokens<Pack extends { text: string }>(
       }
     }
     budget = nextBudget(low, high, (text.length * maxTokens) / tokens)
-    // The last rendering is that of an empty pack, where no other fits.
+    // One rendering is reserved for the empty pack, in case no other fits.
     if (budget <= low || (best === undefined && rendering === MAXIMUM_RENDERINGS - 1)) {
       break
     }

@@ -292,7 +292,7 @@ export class RepoMemory {
   }
 
   /**
-   * As {@link RepoMemory.buildContextFromMemory}, with the records that the text holds and those that it leaves out.
+   * As {@link RepoMemory.buildContextFromMemory}, but also returns which records the text contains and which it omits.
    *
    * @throws (rejects) as {@link RepoMemory.buildContextFromMemory}
    * @example
@@ -436,7 +436,7 @@ export class RepoMemory {
     )
   }
 
-  /** Prepares a pack once, lets `use` render it, and forgets it in any case. */
+  /** Prepares a context pack once, calls `use` to render it, and releases it even if `use` fails. */
   async #withPack(
     call: string,
     request: PackRequest,

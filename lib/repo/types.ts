@@ -214,7 +214,7 @@ export interface NoteInput {
   source?: NoteSource | null | undefined
 }
 
-/** Options of `buildContextFromMemory` and `contextPack`. `undefined` and `null` mean the default. */
+/** Options of `buildContextFromMemory` and `contextPack`. An option that is `undefined` or `null` has its default. */
 export interface ContextPackOptions extends CancellationOptions {
   /** The task of the model: records that share a word with it come first. */
   query?: string | null | undefined
@@ -235,28 +235,28 @@ export interface ContextPackOptions extends CancellationOptions {
   countTokens?: ((text: string) => number) | null | undefined
 }
 
-/** A pack of what is remembered, and what it could not hold. */
+/** A context pack: its text, and the included and omitted records. */
 export interface ContextPack {
-  /** Markdown, as `buildContextFromMemory` gives it. */
+  /** The text as Markdown, equal to the result of `buildContextFromMemory`. */
   text: string
-  /** The records in it, most useful first. */
+  /** The records in the text, most useful first. */
   included: PackedRecord[]
-  /** Those of them of which only the beginning is in it: they are larger than the whole budget. */
+  /** The records in `included` that are cut to their beginning, because they are larger than the complete budget. */
   cut: PackedRecord[]
-  /** The records that came into question and are not in it, most useful first. */
+  /** The considered records that are not in the text, most useful first. */
   leftOut: PackedRecord[]
-  /** A map of the repository is in it. */
+  /** Whether the text contains a map of the repository. */
   hasRepoMap: boolean
-  /** There is a map, and no room for it. */
+  /** Whether there is a map that does not fit into the budget. */
   lacksRepoMap: boolean
 }
 
-/** Which record a pack holds, or leaves out. */
+/** Identifies a record that a pack includes or omits. */
 export type PackedRecord =
   | { kind: RecordKind; id: string }
   | { kind: 'summary'; runId: string; stepId: string; timestamp: string }
 
-/** What a map is drawn around. */
+/** The focus of a map. */
 export interface RepoMapFocus {
   /** What the map focuses on: paths of files and folders below the workspace, names of symbols, and words. */
   focus?: readonly string[] | null | undefined

@@ -91,9 +91,9 @@ export interface StateItem<Value extends StateValue = StateValue> {
 export interface StateValueOptions {
   /** The time to live: ms, or a duration such as `'12h'`. Without it, the item does not expire. */
   ttl?: string | number | null | undefined
-  /** When the item expires, in place of `ttl`. One whose time is past is not there. */
+  /** When the item expires; set instead of `ttl`. An item whose time is past does not exist. */
   expiresAt?: Time | null | undefined
-  /** What the value is, to its readers; this package does not look at it. */
+  /** The media type of the value, for its readers; this package does not use it. */
   mediaType?: string | null | undefined
 }
 

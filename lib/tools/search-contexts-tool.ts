@@ -37,7 +37,7 @@ export interface SearchContextsParameters {
    */
   limit?: number
   /**
-   * Say why each was found.
+   * Whether to explain why each output was found.
    * @default false
    */
   explain?: boolean

@@ -57,7 +57,7 @@ export function readWhole(value: unknown, name: string, minimum: number, maximum
   return value as number
 }
 
-/** A yes or no; `undefined` when it is absent. */
+/** Reads a boolean parameter; `undefined` if it is absent. */
 export function readBoolean(value: unknown, name: string): boolean | undefined {
   if (value === undefined || value === null) {
     return undefined
@@ -68,7 +68,7 @@ export function readBoolean(value: unknown, name: string): boolean | undefined {
   return value
 }
 
-/** Does a tool's work; whatever it throws becomes a failure. */
+/** Runs a tool's work; any error becomes a failed result. */
 export async function execute<T>(
   options: CancellationOptions | null | undefined,
   work: (signal: AbortSignal | undefined) => Promise<ToolResult<T>>,

@@ -12,7 +12,7 @@ export type ToolParameterSchema = {
   type: 'string' | 'integer' | 'boolean' | 'array'
   description?: string
   default?: string | number | boolean
-  /** Of a text. */
+  /** The allowed values of a text. */
   enum?: string[]
   minLength?: number
   maxLength?: number

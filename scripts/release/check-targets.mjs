@@ -1,5 +1,5 @@
-// `just targets`: lets the compiler check the addon's Rust code for the other systems that a release has addons for. The standard
-// libraries come from rustup. The C in the addon is not compiled, since that needs each system's headers: a script takes the compiler's place.
+// `just targets`: runs `cargo check` on the addon's Rust code for the other systems that releases have addons for. The standard
+// libraries come from rustup. The C code in the addon is not compiled, because it needs each system's headers: a script replaces the C compiler.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const tools = join(root, 'target', 'release-tools')
-/** Writes empty objects and archives: `cargo check` links nothing. */
+/** Replaces compiler and archiver: writes empty objects and archives, because `cargo check` links nothing. */
 const EMPTY = `#!/bin/sh
 for parameter in "$@"; do
   case "$previous" in -o) : >"$parameter" ;; esac

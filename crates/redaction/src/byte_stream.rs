@@ -1,29 +1,29 @@
-//! A document that comes as bytes, redacted in bounded memory. Bytes that are no UTF-8 pass unchanged.
+//! Redacts a document that arrives as bytes, in bounded memory. Bytes that are not UTF-8 pass unchanged.
 //!
-//! Redaction works on text. Each byte that is no UTF-8 becomes a private-use character, U+10FF80 to U+10FFFF, and becomes that byte
-//! again in the output. Such a character in the input is taken for four bytes that are no UTF-8, so the mapping loses nothing.
+//! Redaction works on text. Each byte that is not UTF-8 is mapped to a private-use character, U+10FF80 to U+10FFFF, and mapped back in
+//! the output. A character of this range in the input is handled as four such bytes, so the mapping is lossless.
 
 use super::{Redaction, Report, error::Result, text_stream::TextStream};
 
-/// The character of byte 0 would be this one. Only bytes from 0x80 on need one.
+/// The character that byte 0 would be mapped to. Only bytes from 0x80 are mapped.
 const FIRST: u32 = 0x10_FF00;
-/// How the UTF-8 of every such character begins.
+/// The first byte of the UTF-8 encoding of every such character.
 const LEAD: u8 = 0xF4;
 
-/// Redacts a document that comes as bytes, as [`TextStream::of_document`] does.
+/// Redacts a document that arrives as bytes, as [`TextStream::of_document`] does.
 #[derive(Debug)]
 pub struct ByteStream {
     stream: TextStream,
-    /// The beginning of a character whose rest has not come yet.
+    /// The bytes of an incomplete character at the end of the last piece.
     unfinished: Vec<u8>,
-    /// The text of what came, and what is redacted of it; kept for their capacity.
+    /// The text of the current piece, and the redacted text. The buffers are reused.
     text: String,
     redacted: String,
     has_escapes: bool,
 }
 
 impl ByteStream {
-    /// Without a redaction everything stays what it is.
+    /// Without a redaction, the document stays unchanged.
     #[must_use]
     pub fn new(redaction: Option<Redaction>) -> Self {
         Self {
@@ -35,10 +35,10 @@ impl ByteStream {
         }
     }
 
-    /// Adds a piece; appends to `out` what is redacted of the document since.
+    /// Adds a piece, and appends the newly redacted part of the document to `out`.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed): the document must not be written then.
+    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed): the document must not be written in this case.
     pub fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) -> Result<()> {
         if self.unfinished.is_empty() {
             let rest = self.decode(piece);
@@ -53,7 +53,7 @@ impl ByteStream {
         Ok(())
     }
 
-    /// Appends what is left of the document.
+    /// Ends the document, and appends the rest of it to `out`.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`](crate::ErrorKind::Failed), as [`ByteStream::push`].
@@ -67,13 +67,13 @@ impl ByteStream {
         Ok(())
     }
 
-    /// What was found.
+    /// The findings of the complete document.
     #[must_use]
     pub fn report(self) -> Report {
         self.stream.report()
     }
 
-    /// Puts the text of `bytes` into `text`; returns what begins a character that is not complete.
+    /// Decodes `bytes` into `text`; returns an incomplete character at their end.
     fn decode<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         self.text.clear();
         let mut rest = bytes;
@@ -95,7 +95,7 @@ impl ByteStream {
         }
     }
 
-    /// Adds text, in which the characters that stand for bytes are escaped themselves.
+    /// Appends text. Characters of the mapped range are escaped.
     fn add(&mut self, text: &str) {
         let mut rest = text;
         while let Some(Escaped { before, character, after, .. }) = next_escaped(rest) {
@@ -112,7 +112,7 @@ impl ByteStream {
         self.text.extend(escaped);
     }
 
-    /// Moves what is redacted to `out`.
+    /// Moves the redacted text to `out`.
     fn encode(&mut self, out: &mut Vec<u8>) {
         let mut rest = self.redacted.as_str();
         if self.has_escapes {
@@ -127,7 +127,7 @@ impl ByteStream {
     }
 }
 
-/// A character that stands for a byte, and the text around it.
+/// A character that represents a byte, and the text around it.
 struct Escaped<'a> {
     before: &'a str,
     character: &'a str,
@@ -135,7 +135,7 @@ struct Escaped<'a> {
     after: &'a str,
 }
 
-/// The first character of a text that stands for a byte.
+/// The first character of a text that represents a byte.
 fn next_escaped(text: &str) -> Option<Escaped<'_>> {
     memchr::memchr_iter(LEAD, text.as_bytes()).find_map(|at| {
         let (before, from) = text.split_at_checked(at)?;
@@ -160,7 +160,7 @@ mod tests {
         Redaction::new(redactor, Arc::new(EnvironmentValues::default()))
     }
 
-    /// In two parts: hosting services refuse pushes that hold a whole one.
+    /// In two parts: hosting services refuse pushes that contain a complete one.
     fn secret() -> String {
         ["gh", "p_", "Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq"].concat()
     }

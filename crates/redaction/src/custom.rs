@@ -85,15 +85,16 @@ impl CustomRules {
         Ok(Self { names, nameless: "".into(), expressions, literals, literal_rules })
     }
 
-    /// Appends every hit: its byte range, on character boundaries, and the index of the rule. Hits of different rules
-    /// can overlap.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Failed`] when it would take too long to tell.
+    /// Whether there are no custom rules.
     pub fn is_empty(&self) -> bool {
         self.expressions.is_empty() && self.literals.is_none()
     }
 
+    /// Appends every hit: its byte range, on character boundaries, and the index of the rule. Hits of different rules
+    /// can overlap.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`] when the search exceeds its work budget.
     pub fn find(&self, text: &str, hits: &mut Vec<(Range<usize>, usize)>) -> Result<()> {
         let mut found = Vec::new();
         for (rule, expression) in &self.expressions {

@@ -10,10 +10,10 @@ const TIME: usize = 6;
 /// Length of the signature.
 const SIGNATURE: std::ops::RangeInclusive<usize> = 27..=40;
 
-/// Bytes that are searched at once for two dots.
+/// Number of bytes that are searched for two dots at once.
 const CHUNK: usize = 64;
 
-/// Appends the tokens whose first dot stands in a part of a text.
+/// Visits the tokens whose first dot is in the given part of a text.
 pub(super) fn find(text: &str, part: Range<usize>, mut hit: impl FnMut(Range<usize>)) {
     let bytes = text.as_bytes();
     for dot in pairs(bytes, part) {
@@ -34,14 +34,14 @@ pub(super) fn find(text: &str, part: Range<usize>, mut hit: impl FnMut(Range<usi
     }
 }
 
-/// The dots in a part of a text that another dot follows as in a token.
+/// The dots in the given part of a text that are followed by a second dot at the distance of a token's dots.
 pub(super) fn pairs(bytes: &[u8], part: Range<usize>) -> impl Iterator<Item = usize> {
     let start = part.start;
     let first = bytes.get(part).unwrap_or_default();
     let second = bytes.get(start + 1 + TIME..).unwrap_or_default();
     let chunks = first.chunks(CHUNK).zip(second.chunks(CHUNK)).enumerate();
     let with_pairs = chunks.filter(|(_, (first, second))| {
-        // Without a branch for each byte, so that many are compared at once.
+        // No branch per byte, so that the compiler vectorises the comparison.
         let is_pair = |(first, second)| u8::from(first == &b'.') & u8::from(second == &b'.');
         first.iter().zip(*second).map(is_pair).fold(0, |any, is_pair| any | is_pair) != 0
     });

@@ -69,8 +69,8 @@ impl EnvironmentValues {
         self.literals.is_none()
     }
 
-    /// Visits the places in a text at which [`EnvironmentValues::find`] finds something, in no particular order, or all
-    /// of them where that fails.
+    /// Visits the positions in a text at which [`EnvironmentValues::find`] finds a value, in no particular order; every position
+    /// if it fails.
     pub(super) fn signs(&self, text: &str, visit: &mut impl FnMut(usize)) {
         match &self.literals {
             None => {}
@@ -82,8 +82,8 @@ impl EnvironmentValues {
         }
     }
 
-    /// Appends the bytes of every value in a text, on boundaries of characters, those that overlap
-    /// as one. Nothing within what already stands in place of a secret.
+    /// Appends the range of every value in a text, on character boundaries; overlapping ranges are merged. Text within
+    /// a replacement is ignored.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`] when there are too many matches.

@@ -24,11 +24,11 @@ pub(super) struct Expression {
     whole: Regex,
     /// The bytes that matches begin with, if matches begin at the anchor.
     beginning: Beginning,
-    /// Whether it skips the words of a command line.
+    /// Whether the expression skips the words of a command line.
     skips_words: bool,
-    /// A rare sign that every match holds.
+    /// A rare punctuation character that every match contains.
     sign: Option<u8>,
-    /// What comes before the secret, and the secret, where it ends the match.
+    /// The expression before the secret, and the expression of the secret, if the secret ends the match.
     parts: Option<[Regex; 2]>,
 }
 
@@ -58,7 +58,7 @@ impl Expression {
         self.beginning.allows(text)
     }
 
-    /// Whether it may skip the words of a line.
+    /// Whether the expression may skip the words of a line.
     pub const fn skips_words(&self) -> bool {
         self.skips_words
     }

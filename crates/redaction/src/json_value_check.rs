@@ -1,4 +1,4 @@
-//! Whether strings of a JSON text are the secrets that their names speak of.
+//! Decides whether strings of a JSON text are accepted as the secrets that their names denote.
 
 use super::{
     json_walker::MAX_NAME,
@@ -6,13 +6,13 @@ use super::{
     value::{self, Look},
 };
 
-/// The name that a pointer into JSON ends with: `/db/password`.
+/// The last segment of a JSON pointer: `/db/password` gives `password`.
 pub(super) fn pointed_at(pointer: &str) -> &str {
     let name = pointer.strip_prefix('/').and_then(|pointer| pointer.rsplit('/').next());
     name.filter(|name| name.len() <= MAX_NAME).unwrap_or_default()
 }
 
-/// Whether the value of a member is the secret that its name speaks of.
+/// Whether the value of a member is accepted as the secret that its name denotes.
 pub(super) fn accepts_member(class: NameClass, text: &str) -> bool {
     if class == NameClass::Plain {
         return false;
@@ -26,7 +26,7 @@ pub(super) fn accepts_member(class: NameClass, text: &str) -> bool {
     }
 }
 
-/// Whether a string in an object under a secret name is part of the secret: `credentials` hold
+/// Whether a string in a container under a secret name is accepted as a secret: an object `credentials` contains user
 /// names as well.
 pub(super) fn accepts_inherited(text: &str) -> bool {
     match value::look(text) {
@@ -36,14 +36,14 @@ pub(super) fn accepts_inherited(text: &str) -> bool {
     }
 }
 
-/// Whether the string after a header's name is its value.
+/// Whether the string after a header's name is accepted as the header's value.
 pub(super) fn accepts_header(text: &str) -> bool {
     let credential = text.rsplit(' ').next().unwrap_or_default();
     let has_digit = credential.bytes().any(|byte| byte.is_ascii_digit());
     credential.len() >= 8 && has_digit && value::look(credential) >= Look::Chosen
 }
 
-/// Whether a line can be one of a key in armour.
+/// Whether a text can be a line of an armoured key.
 pub(super) fn is_key_line(text: &str) -> bool {
     let line = text.trim();
     !line.is_empty()

@@ -35,7 +35,7 @@ const PATH: &str = "path";
 /// Names of members that hold a command, and of those that hold its arguments.
 const COMMANDS: [&str; 5] = ["command", "cmd", "program", "executable", "file"];
 const ARGUMENTS: [&str; 4] = ["args", "argv", "arguments", "parameters"];
-/// Longer names say nothing about what follows.
+/// Names longer than this are ignored.
 pub(super) const MAX_NAME: usize = 64;
 
 /// A range of a text, and its replacement.
@@ -279,7 +279,7 @@ impl<'a> JsonWalker<'a> {
         token.as_ptr().addr() - self.text.as_ptr().addr()
     }
 
-    /// What the string says whose token is at an offset.
+    /// The text of the string token at an offset.
     fn decoded(&self, raw: &'a [u8], at: usize) -> Cow<'a, str> {
         let decoded = self.plain.decoded(&(at..at + raw.len()));
         decoded.or_else(|| json_text::decode_string(raw)).unwrap_or_default()
@@ -318,7 +318,7 @@ impl<'a> JsonWalker<'a> {
         at: usize,
     ) -> Result<(Cow<'a, str>, NameClass), NotRedacted> {
         let text = self.decoded(raw, at);
-        // Names of packages and paths are no names of values.
+        // Package names and paths are not names of values.
         let is_path = text.contains(['/', '@']) || text.len() > MAX_NAME;
         let found =
             if is_path { NameClass::Plain } else { self.redaction.key_class(&visible(&text)) };
@@ -334,7 +334,7 @@ impl<'a> JsonWalker<'a> {
         }
     }
 
-    /// Counts a text as scanned in which there is nothing to find.
+    /// Counts a text without findings as scanned.
     fn pass_plain(&mut self, text: &str) {
         self.work.finish(&(0..text.len()));
     }
@@ -411,10 +411,10 @@ impl<'a> JsonWalker<'a> {
         matches!(self.frames.last(), Some(Frame::Object { key, .. }) if names::joined(key) == names::joined(text))
     }
 
-    /// Where the string stands; what it says about its neighbours is kept.
+    /// Determines the position of the string, and records what it implies for its neighbours.
     fn place(&mut self, text: &str, is_plain: bool, range: &Range<usize>) -> Place {
         let class_of = |name: &str| {
-            // No name of a secret is in a plain text.
+            // A plain text contains no name of a secret.
             if is_plain { NameClass::Plain } else { self.redaction.key_class(name) }
         };
         match self.frames.last_mut() {

@@ -15,7 +15,7 @@
 //! - *hit*: the byte range of a secret and the rule that found it.
 //! - [`Redactor`]: the compiled rules. [`Redaction`]: a redactor and the environment's values.
 //! - [`RedactionSession`]: redacts all parts of one record and counts what it finds in one [`Report`].
-//! - [`TextStream`], [`ByteStream`], [`ElementStream`]: redact a text that comes in pieces, as bytes, and an array that comes in batches, in bounded memory.
+//! - [`TextStream`], [`ByteStream`], [`ElementStream`]: redact a text that arrives in pieces, a document that arrives as bytes, and an array that arrives in batches, in bounded memory.
 //! - *view*: the text that a reader sees, without escape sequences and characters of no width.
 //! - *custom rule*: a rule of the caller; its expressions are matched by `linear_regex`.
 

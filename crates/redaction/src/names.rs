@@ -45,12 +45,12 @@ pub(super) fn classify(name: &str, further: &[String]) -> NameClass {
     if found.is_harmless { NameClass::Plain } else { found.class.unwrap_or(NameClass::Plain) }
 }
 
-/// Counts the steps of telling the class of a name, also where it is known.
+/// Counts the steps of classifying a name, also when its class is cached.
 pub(super) fn count() {
     work::add(CLASSIFY_STEPS);
 }
 
-/// A phrase as names are compared: lower case, without separators.
+/// The form in which names are compared: lower case, without separators.
 pub(super) fn joined(name: &str) -> String {
     String::from_utf8_lossy(Words::of(name).text()).into_owned()
 }
@@ -97,9 +97,9 @@ impl Found {
 struct Phrases {
     found: FxHashMap<Vec<u8>, Found>,
     longest: usize,
-    /// Words that say nothing at the end of a name.
+    /// Words at the end of a name that do not change its class.
     neutral: WordSet,
-    /// The lengths of phrases by their last byte.
+    /// The lengths of the phrases, by their last byte.
     lengths: Lengths,
 }
 

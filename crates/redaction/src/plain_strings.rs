@@ -1,23 +1,23 @@
-//! Strings of a JSON text that no rule examines. What rules look for is searched in the text as it is, many strings at
-//! once, so that most of them are neither decoded nor redacted by themselves.
+//! Strings of a JSON text that no rule examines. The anchors of the rules are searched in the undecoded text, many strings at
+//! once, so that most strings are neither decoded nor redacted one by one.
 
 use std::{borrow::Cow, ops::Range};
 
 use super::{Redaction, private_key, redaction::may_be_json, view};
 
-/// Bytes that are searched at once. Longer strings are redacted by themselves.
+/// Number of bytes that are searched at once. Longer strings are redacted one by one.
 const SEARCHED: usize = 4 << 10;
 
-/// The strings of a JSON text, which are asked for in order.
+/// The strings of a JSON text; the caller asks for them in order.
 pub(super) struct PlainStrings<'a> {
     redaction: &'a Redaction,
-    /// `None` when it is no text.
+    /// `None` if the JSON is not valid UTF-8.
     json: Option<&'a str>,
-    /// Whether strings may be plain ones.
+    /// Whether plain strings are searched for at all.
     is_searched: bool,
     /// The part of the text that was searched last.
     searched: Range<usize>,
-    /// Where in it something begins that a rule would examine, in descending order.
+    /// The positions in this part at which a rule would examine the text, in descending order.
     places: Vec<usize>,
 }
 
@@ -32,20 +32,20 @@ impl<'a> PlainStrings<'a> {
         }
     }
 
-    /// What stands between the quotes of a token, if it says nothing else.
+    /// The text between the quotes of a token, if it contains no escape sequence.
     pub fn content(&self, token: &Range<usize>) -> Option<&'a str> {
         let content = self.json?.get(token.start + 1..token.end.checked_sub(1)?)?;
         memchr::memchr(b'\\', content.as_bytes()).is_none().then_some(content)
     }
 
-    /// The text of any string, whose token with its quotes is at a range.
+    /// The decoded text of a string. `token` is the range of the string with its quotes.
     pub fn decoded(&self, token: &Range<usize>) -> Option<Cow<'a, str>> {
         let content = self.json?.get(token.start + 1..token.end.checked_sub(1)?)?;
         Some(json_text::decode_content(content))
     }
 
-    /// The text of a string, whose token with its quotes is at a range, if redacting the text finds nothing and takes no
-    /// steps of work.
+    /// The text of a string, if redacting it finds nothing and takes no steps of work. `token` is the range of the string with its
+    /// quotes.
     pub fn text(&mut self, token: &Range<usize>) -> Option<&'a str> {
         let content = token.start + 1..token.end.checked_sub(1)?;
         let text = self.json?.get(content.clone())?;
@@ -95,7 +95,7 @@ mod tests {
         Redaction::new(Redactor::new(RedactionOptions::default()).unwrap(), Arc::new(environment))
     }
 
-    /// Which of these are plain as strings of one array.
+    /// For each text, whether it is plain as a string of one array.
     fn are_plain(redaction: &Redaction, texts: &[&str]) -> Vec<bool> {
         let json = format!("[\"{}\"]", texts.join("\",\""));
         let mut plain = PlainStrings::new(redaction, json.as_bytes());

@@ -301,12 +301,12 @@ impl Redaction {
         Ok(hits)
     }
 
-    /// Whether a text may hold nothing but what the rules' file and the environment tell of.
+    /// Whether the only rules are those of the rules' file and the values of the environment.
     pub(super) fn has_own_rules_alone(&self) -> bool {
         self.redactor.custom.is_empty()
     }
 
-    /// Visits the places in a text at which its rules and the environment's values would be looked for.
+    /// Visits the positions in a text that the rules' anchors and the environment's values occur at.
     pub(super) fn signs(&self, text: &str, visit: &mut impl FnMut(usize)) {
         self.redactor.anchors.signs(text.as_bytes(), visit);
         self.environment.signs(text, visit);
@@ -342,7 +342,7 @@ fn is_whole(json: &[u8], range: &Range<usize>) -> bool {
     (before, json.get(range.end)) == (Some(&b'"'), Some(&b'"'))
 }
 
-/// Whether it is worth trying to walk the text as JSON.
+/// Whether a text may be JSON, so that walking it is worth trying.
 pub(super) fn may_be_json(text: &str) -> bool {
     let text = text.trim();
     matches!(

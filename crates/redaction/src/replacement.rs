@@ -17,7 +17,7 @@ pub(super) fn holds_label(text: &[u8]) -> bool {
 
 /// The start of the last label of a text.
 pub(super) fn last_label(text: &[u8]) -> Option<usize> {
-    // Most texts hold no bracket, and single bytes are found sooner.
+    // Most texts contain no bracket, and the search for a single byte is faster.
     let last = memchr::memrchr(b'[', text)?;
     let starts = text.get(last..)?.starts_with(START.as_bytes());
     if starts { Some(last) } else { LAST.rfind(text) }

@@ -1,21 +1,21 @@
-//! Signs that every match of an expression holds: where a rare one is missing, no search is needed.
+//! Punctuation characters that every match of an expression contains. If such a character is missing in a text, no search is needed.
 
 use regex_syntax::{
     ParserBuilder,
     hir::{Class, Hir, HirKind},
 };
 
-/// Signs that stand in few texts, the rarest first.
+/// Punctuation characters that occur in few texts, the rarest first.
 const RARE: &[u8] = b"@!^~`|$%#&*";
 
-/// The rarest sign without which an expression matches nothing. `None` for what is no expression.
+/// The rarest character that every match of an expression contains. `None` if there is none, or the expression is invalid.
 pub(super) fn rare_sign(expression: &str) -> Option<u8> {
     let syntax = ParserBuilder::new().unicode(false).utf8(false).build().parse(expression).ok()?;
     let required = signs(&syntax);
     RARE.iter().enumerate().find(|(number, _)| required >> number & 1 == 1).map(|(_, sign)| *sign)
 }
 
-/// A bit for each of the rare signs that is in every match.
+/// The rare characters that every match contains, one bit each.
 fn signs(syntax: &Hir) -> u16 {
     let bit_of =
         |sign: u8| RARE.iter().position(|rare| *rare == sign).map_or(0, |number| 1 << number);

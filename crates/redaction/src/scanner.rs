@@ -157,7 +157,7 @@ impl Anchors {
         holds
     }
 
-    /// Visits the places in a text at which [`Anchors::find`] would look, in no particular order.
+    /// Visits the positions in a text that [`Anchors::find`] would examine, in no particular order.
     pub fn signs(&self, text: &[u8], visit: &mut impl FnMut(usize)) {
         dotted_token::pairs(text, 0..text.len()).for_each(&mut *visit);
         self.set.visit(text, 0..text.len(), |found, _| {
@@ -166,9 +166,8 @@ impl Anchors {
         });
     }
 
-    /// Appends the secrets of a text whose anchors stand in a part of it, in no particular order.
-    /// Rules of `disabled` are left out. Positions of names that no value was found for are added to
-    /// `unpaired`.
+    /// Appends the secrets whose anchors are in the given part of the text, in no particular order. Rules in `disabled`
+    /// are skipped. Adds the positions of names without a value to `unpaired`.
     pub fn find(
         &self,
         text: &str,
@@ -368,9 +367,8 @@ fn accepted(
     fits.then_some(secret)
 }
 
-/// The bytes of a window that a search may have looked at before it gave up. An expression that begins
-/// with its anchor gives up soon behind what tokens are made of, unless it skips the words of a
-/// command line.
+/// An estimate of the bytes that a failed search has examined. An expression that begins with its anchor fails soon
+/// after the last token character, unless it skips the words of a command line.
 fn likely_scanned(rule: &PatternRule, expression: &Expression, window: &[u8]) -> usize {
     let line = |window: &[u8]| memchr::memchr(b'\n', window).unwrap_or(window.len());
     if rule.reach > 0 {

@@ -19,12 +19,12 @@ pub(super) struct Skipped {
 }
 
 impl Skipped {
-    /// From where on anchors are not skipped.
+    /// The position from which anchors are not skipped.
     pub const fn examined_from(&self) -> usize {
         self.examined_from
     }
 
-    /// Whether an anchor at a position is skipped.
+    /// Whether the anchor at a position is skipped.
     pub const fn contains(&self, position: usize) -> bool {
         position < self.examined_from
     }

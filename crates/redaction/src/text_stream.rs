@@ -22,7 +22,7 @@ struct Sizes {
 }
 
 const SIZES: Sizes = Sizes { most: 768 * 1024, part: 512 * 1024, surroundings: 72 * 1024 };
-/// A document is redacted at once up to `most`.
+/// The sizes for a document, which is redacted as one text up to `most`.
 const DOCUMENT_SIZES: Sizes =
     Sizes { most: 4 * 1024 * 1024, part: 2 * 1024 * 1024, surroundings: 72 * 1024 };
 
@@ -38,7 +38,7 @@ pub struct TextStream {
     pending: String,
     /// Whether text is being replaced up to the next place for a cut.
     is_withholding: bool,
-    /// `pending` is the document from its beginning: it is redacted as one text if nothing follows.
+    /// Whether `pending` is the document from its beginning; it is redacted as one text if nothing follows.
     is_whole: bool,
 }
 

@@ -173,7 +173,7 @@ const LONGEST_PLACEHOLDER: usize = 64;
 struct Words {
     literals: WordSet,
     placeholders: WordSet,
-    /// Which bytes references begin with.
+    /// The bytes with which references begin.
     begins_reference: [bool; 256],
 }
 

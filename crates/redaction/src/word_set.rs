@@ -1,13 +1,13 @@
-//! Words to look up: most texts are told from them by a byte and their length.
+//! Sets of words. A check of one byte and the length rules out most texts before the lookup.
 
 use rustc_hash::FxHashSet;
 
-/// Which lengths words have, by one of their bytes: a bit for each length.
+/// The lengths of words by one of their bytes, one bit per length.
 #[derive(Debug)]
 pub(super) struct Lengths([u64; 256]);
 
 impl Lengths {
-    /// Of words, by a byte of each.
+    /// Builds the lengths of `words`; `byte` selects the byte of each.
     pub fn new<'a>(words: impl Iterator<Item = &'a [u8]>, byte: fn(&[u8]) -> Option<&u8>) -> Self {
         let mut lengths = [0; 256];
         for word in words {
@@ -25,7 +25,7 @@ impl Lengths {
     }
 }
 
-/// Lengths from 63 on have the same.
+/// The bit of a length. Lengths of 63 and more share a bit.
 const fn bit(length: usize) -> u64 {
     1 << if length < 63 { length } else { 63 }
 }

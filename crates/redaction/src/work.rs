@@ -19,14 +19,14 @@ pub(super) fn add(steps: usize) {
     STEPS.set(STEPS.get().wrapping_add(steps));
 }
 
-/// The work that was done for a part of a text, and its bytes that were scanned.
+/// The work for a part of a text: steps, and bytes scanned.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cost {
     steps: usize,
     scanned: usize,
 }
 
-/// The work at some time.
+/// The work at a point in time.
 #[derive(Debug)]
 pub(super) struct Moment {
     steps: usize,
@@ -34,7 +34,7 @@ pub(super) struct Moment {
     length: usize,
 }
 
-/// The work of redacting a text, in all of its strings, views and passes.
+/// The work of redacting one text, in all its strings, views and searches.
 #[derive(Debug)]
 pub(super) struct Work {
     /// The thread's steps before this text.
@@ -73,15 +73,15 @@ impl Work {
         Moment { steps: self.steps(), scanned: self.scanned, length: self.length }
     }
 
-    /// What was done since then; `None` where more was allowed in between.
+    /// The work since `then`; `None` if [`Work::allow`] was called in between.
     pub fn since(&self, then: &Moment) -> Option<Cost> {
         let Moment { steps, scanned, length } = then;
         (*length == self.length)
             .then(|| Cost { steps: self.steps() - steps, scanned: self.scanned - scanned })
     }
 
-    /// Counts work as if it were done again, for a text in which nothing was found. `false` where it has to be done: the
-    /// bound might be reached in the middle of it.
+    /// Counts the work of an examination without findings again, without repeating it. Returns `false` if the examination has to be
+    /// repeated, because it might exceed the limit.
     pub fn repeat(&mut self, cost: Cost) -> bool {
         let bytes = self.scanned.saturating_add(AHEAD).min(self.length);
         let steps = self.steps().saturating_add(cost.steps);

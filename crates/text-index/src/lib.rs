@@ -17,7 +17,7 @@
 //! - *sequence*: the number of a document, which grows with each that is added.
 //! - *segment*: an immutable block of documents; [`StoredSegment`] is one in a form for storage.
 //! - *tail*: the most recent documents, appended one by one until they become a segment.
-//! - *unit*, *block*: documents of a segment (a group, or a few side by side) that share an upper bound of their scores.
+//! - *unit*, *block*: documents of a segment (a group, or a few adjacent ones) that share an upper bound of their scores.
 //! - *announced document*: one whose short fields are indexed and whose long text follows ([`LateText`]).
 //! - *verdict*: what an index can decide about a query condition for a document: it holds, it does not, or the text
 //!   must be read.

@@ -24,7 +24,7 @@ export function byTime(one: Date, other: Date): number {
   return one.getTime() - other.getTime()
 }
 
-/** What is stored with times as texts, with dates. */
+/** Converts the times of a stored value, which are texts, to dates. */
 export function withDates<T extends { createdAt: Date; updatedAt: Date }>(value: unknown): T {
   const { createdAt, updatedAt } = value as { createdAt: string; updatedAt: string }
   return { ...(value as T), createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) }

@@ -1,10 +1,10 @@
-/** Working memory of Mastra's resources in a `StateStore`. */
+/** Stores the working memory of Mastra's resources in a `StateStore`. */
 
 import type * as mastra from '@mastra/core/storage'
 import type { JsonValue, StateStore } from '../../index.ts'
 import { placeOf, withDates } from './place.ts'
 
-/** A change of a resource; what it does not name stays. */
+/** A change of a resource; absent members stay unchanged. */
 export interface ResourceChange {
   resourceId: string
   workingMemory?: string

@@ -1,11 +1,11 @@
-/** Copies of threads with their messages. */
+/** Copies threads with their messages. */
 
 import { randomUUID } from 'node:crypto'
 import type * as mastra from '@mastra/core/storage'
 import type { SavedMessage } from './messages.ts'
 import { byTime, nextPosition } from './place.ts'
 
-/** The messages of a thread that a copy takes, in the order of their times. */
+/** The messages of a thread that the options of a copy select, ordered by time. */
 export function copiedMessages(
   messages: readonly SavedMessage[],
   options: mastra.StorageCloneThreadInput['options'],
@@ -19,7 +19,7 @@ export function copiedMessages(
     .slice(-(options?.messageLimit || Number.MAX_SAFE_INTEGER))
 }
 
-/** The new thread, which says what it is a copy of. */
+/** The new thread, with a reference to its source. */
 export function threadCopy(
   source: mastra.StorageThreadType,
   { newThreadId: id = randomUUID(), resourceId, title, metadata }: mastra.StorageCloneThreadInput,
@@ -39,7 +39,7 @@ export function threadCopy(
   }
 }
 
-/** The messages under new ids in a thread. */
+/** Copies of the messages with new ids, for another thread. */
 export function messageCopies(
   messages: readonly SavedMessage[],
   threadId: string,

@@ -1,4 +1,4 @@
-/** Threads of Mastra over `StateStore`. */
+/** Stores Mastra's threads in a `StateStore`. */
 
 import * as mastra from '@mastra/core/storage'
 import type { StateStore } from '../../index.ts'
@@ -11,7 +11,7 @@ type Thread = mastra.StorageThreadType
 
 const THREADS_OF_A_PAGE = 100
 
-/** The part of Mastra's memory that is about threads. */
+/** The thread methods of Mastra's memory storage. */
 export abstract class ThreadMemory extends mastra.MemoryStorage {
   override readonly supportsPartialThreadUpdate = true
   protected readonly threads: Threads
@@ -64,7 +64,7 @@ export abstract class ThreadMemory extends mastra.MemoryStorage {
   async deleteThread({ threadId }: { threadId: string }): Promise<void> {
     await this.threads.delete(threadId)
     await this.messages.deleteThread(threadId)
-    // What is deleted leaves copies in the file until then.
+    // The file contains copies of deleted data until it is swept.
     await this.#state.sweep()
   }
 
@@ -80,7 +80,7 @@ export abstract class ThreadMemory extends mastra.MemoryStorage {
     return { threads: items.map(({ thread }) => thread), ...rest }
   }
 
-  /** Copies a thread without its messages passing the caller. */
+  /** Copies a thread inside the store; the caller does not receive its messages. */
   override async copyThread(copy: mastra.StorageCloneThreadInput): Promise<mastra.StorageCopyThreadOutput> {
     const source = await this.threads.get(copy.sourceThreadId)
     if (source === undefined) {

@@ -1,4 +1,4 @@
-/** Mastra's threads in a `StateStore`. */
+/** Stores Mastra's threads in a `StateStore`. */
 
 import * as mastra from '@mastra/core/storage'
 import type { JsonValue, StateItem, StateStore } from '../../index.ts'
@@ -7,10 +7,10 @@ import { nextPosition, placeOf, withDates } from './place.ts'
 
 type Thread = mastra.StorageThreadType
 
-/** A thread with its position among the others. */
+/** A thread in its stored form, with its position among the others. */
 type SavedThread = Omit<Thread, 'createdAt' | 'updatedAt'> & { at: number; createdAt: string; updatedAt: string }
 
-/** A thread, and its position among the others. */
+/** A thread with its position among the others. */
 export interface PlacedThread {
   readonly thread: Thread
   readonly at: number
@@ -39,7 +39,7 @@ export class Threads {
     await this.#state.delete(placeOf('threads'), id)
   }
 
-  /** One step across processes: what another one changes meanwhile is not lost. */
+  /** Changes a thread in a transaction, so that concurrent changes of other processes are not lost. */
   change(id: string, change: (thread: Thread) => Thread): Promise<Thread> {
     return this.#state.transaction(async (view) => {
       const item = await view.get(placeOf('threads'), id)
@@ -52,7 +52,7 @@ export class Threads {
     })
   }
 
-  /** Threads whose messages have changed; the later one of two has the later time. */
+  /** Updates the times of threads whose messages have changed; times strictly increase. */
   async touch(ids: readonly (string | undefined)[]): Promise<void> {
     for (const id of new Set(ids)) {
       if (!id) {

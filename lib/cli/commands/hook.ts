@@ -1,4 +1,4 @@
-/** `hook`: answers an event of a coding agent, where the command line has options that `hook-process` does not read. */
+/** `hook`: answers an event of a coding agent, for command lines with options that `hook-process` does not read. */
 
 import type { ClientName } from '../../hooks/hook-event.ts'
 import type { Invocation } from '../command-types.ts'

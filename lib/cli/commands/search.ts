@@ -39,7 +39,7 @@ export async function run(invocation: Invocation): Promise<0 | 1> {
   return items.length === 0 ? EXIT.nothing : EXIT.done
 }
 
-/** `id:line:text`, as ripgrep: of a hit without a place in the result, the description. Explanations have no line number. */
+/** `id:line:text`, as in ripgrep. A hit without snippets has its description as the text. Explanations have no line number. */
 function plainLines(hit: Hit): string[] {
   const id = identifierOf(hit)
   const reason = hit.explain === undefined ? [] : [`${id}::${reasonOf(hit)}`]

@@ -22,7 +22,7 @@ interface Row {
 }
 
 interface OutputsRow extends Row {
-  /** Secrets that were replaced when the outputs were stored, by rule. */
+  /** The secrets that were replaced when the outputs were stored, by rule. */
   readonly redactions: readonly RedactionFinding[]
 }
 
@@ -115,8 +115,8 @@ interface SavingsRow extends Row {
 }
 
 /**
- * Hooks append with each call how large its output was, and what the conversation got of it. The records of other outputs say
- * what placeholders took their places.
+ * Sums up the sizes of outputs and of their texts in the conversation. Hooks record both sizes in the history for each call; records of
+ * other outputs contain the size of the placeholder.
  */
 async function savings(invocation: Invocation): Promise<undefined> {
   const { options, output, signal } = invocation
@@ -140,7 +140,7 @@ async function savings(invocation: Invocation): Promise<undefined> {
     rows.set(group, withCall(rows.get(group) ?? savingsRow(group), call))
     total = withCall(total, call)
   }
-  /** Outputs by session and handle. */
+  /** The outputs that are counted already, by session and handle. */
   const counted = new Set<string>()
   for (const entry of entries) {
     const { sizeBytes, shownBytes, handle } = (entry.result ?? {}) as Record<string, unknown>

@@ -1,4 +1,4 @@
-//! The calls that have a pointer, as bits: small enough to be copied for each selection.
+//! The calls that have a pointer, as a bit set that is small enough to be copied for each selection.
 
 use std::collections::VecDeque;
 
@@ -6,10 +6,10 @@ use text_index::Candidates;
 
 const BITS: u64 = u64::BITS as u64;
 
-/// A set of numbers of calls. Its size is that of the range between the least and the greatest.
+/// A set of call numbers. Its size depends on the range between the smallest and the largest number.
 #[derive(Debug, Default)]
 pub(super) struct CallSet {
-    /// The number of words before the first that is kept.
+    /// The number of words before the first one in `words`.
     first: u64,
     words: VecDeque<u64>,
 }
@@ -56,7 +56,7 @@ impl CallSet {
         self.trim();
     }
 
-    /// The set as it is now.
+    /// A copy of the current set.
     pub fn positions(&self) -> Positions {
         let words: Vec<u64> = self.words.iter().copied().collect();
         let mut count = 0;
@@ -76,12 +76,12 @@ impl CallSet {
     }
 }
 
-/// A copy of a [`CallSet`] that knows how many calls come before each.
+/// A copy of a [`CallSet`] with the number of preceding calls for each call.
 #[derive(Debug)]
 pub(super) struct Positions {
     first: u64,
     words: Vec<u64>,
-    /// Calls in the words before each.
+    /// For each word, the number of calls in the words before it.
     before: Vec<usize>,
     count: usize,
 }

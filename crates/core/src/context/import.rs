@@ -18,44 +18,45 @@ use crate::{
     error::{Code, Error, Result},
 };
 
-/// What is imported.
+/// The arguments of an import.
 #[derive(Debug)]
 pub struct ImportRequest {
     /// The name of the record's file.
     pub filename: String,
-    /// The record.
+    /// The content of the record's file.
     pub record: Vec<u8>,
-    /// The file of its bytes, where it has any.
+    /// The content of the file with the result's binary data, if there is one.
     pub bytes: Option<Vec<u8>>,
-    /// Takes the secrets out of the record; `None`: it is stored as it is.
+    /// Redacts the record; with `None`, it is stored unchanged.
     pub redaction: Option<Redaction>,
-    /// Tell what would be stored, and store nothing.
+    /// Report the result of the import without storing anything.
     pub is_dry_run: bool,
 }
 
-/// What came of an import.
+/// The result of an import.
 #[derive(Debug)]
 pub struct Imported {
     /// The context's path.
     pub path: String,
-    /// The handle of what is stored.
+    /// The handle of the stored record.
     pub handle: String,
-    /// It was not there before.
+    /// Whether the record was not in the directory before.
     pub is_new: bool,
 }
 
-/// A record ready to be written. Nothing in it was not redacted.
+/// A completely redacted record, ready to be written.
 struct Prepared {
     handle: u64,
     file: ContextFile,
     report: Report,
 }
 
-/// Stores a record under its name. Its handle becomes that of its content.
+/// Stores a record under its file name. Its handle is recomputed from its content.
 ///
 /// # Errors
-/// `InvalidArgument` for what is no record or no name of one, `Corrupt` where its bytes are not those that it says, `Conflict` where
-/// another file has its name, `Redaction`, `UnsafeDirectory` or `Io`. Nothing is stored then.
+/// `InvalidArgument` if the content is not a record or the name not that of a record's file, `Corrupt` if the binary data is missing
+/// or does not match the record, `Conflict` if another record has the name, `Redaction`, `UnsafeDirectory` or `Io`. Nothing is
+/// stored in these cases.
 pub(super) async fn import(
     session: &Arc<Session>,
     request: ImportRequest,
@@ -114,7 +115,7 @@ fn prepare(request: ImportRequest, is_text_only: bool) -> Result<Prepared> {
     Ok(Prepared { handle, file, report: pass.report() })
 }
 
-/// Whether the same record has the name already.
+/// Whether the same record is stored under the name already.
 async fn is_there(
     session: &Arc<Session>,
     path: &str,

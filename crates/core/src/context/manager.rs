@@ -300,17 +300,17 @@ impl Manager {
         self.session.pointers.rows_of_task(task)
     }
 
-    /// Stores a record that another directory had, under its name; its handle becomes that of its content.
+    /// Stores a record of another directory under its file name. Its handle is recomputed from its content.
     ///
     /// # Errors
-    /// `InvalidArgument` for what is no record or no name of one, `Corrupt` where its bytes are not those that it says, `Conflict` where
-    /// another file has its name, `Redaction`, `UnsafeDirectory` or `Io`.
+    /// `InvalidArgument` if the content is not a record or the name not that of a record's file, `Corrupt` if the binary data is
+    /// missing or does not match the record, `Conflict` if another record has the name, `Redaction`, `UnsafeDirectory` or `Io`.
     pub async fn import(&self, request: ImportRequest) -> Result<Redacted<Imported>> {
         self.resumed().await;
         import::import(&self.session, request).await
     }
 
-    /// Forgets one context: memory, index, file. `false` when there is none.
+    /// Removes one context from memory, index and disk; returns `false` if it does not exist.
     ///
     /// # Errors
     /// `OutsideDirectory`, `Conflict` if it belongs to a session that is live in another process, or `Io`.

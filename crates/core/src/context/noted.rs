@@ -1,4 +1,4 @@
-//! What a record says of how it was stored: what was redacted in it, and what the conversation got in its place.
+//! A record's notes on how it was stored: the redacted secrets, and the size of the placeholder in the conversation.
 
 use redaction::Report;
 use serde::{Deserialize, Serialize};
@@ -6,38 +6,38 @@ use serde_json::json;
 
 use super::record::{self, Head};
 
-/// Rules that are read of a record; ours name fewer.
+/// Maximum number of rules that are read from a record; this package writes fewer.
 const MAX_RULES: usize = 256;
-/// The length of a rule's name that is read.
+/// Maximum length of a rule's name that is read from a record.
 const MAX_RULE: usize = 64;
 
-/// What is noted of a stored output. Records of earlier releases have none of it.
+/// The notes on a stored output. Records of earlier releases have none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Noted {
-    /// How many secrets were replaced, by rule: `redactions`, a JSON token.
+    /// The number of replaced secrets by rule: the member `redactions`, as a JSON token.
     pub redactions: Option<Box<str>>,
-    /// What the conversation got in place of the output.
+    /// The sizes, if a placeholder replaced the output in the conversation.
     pub shown: Option<Shown>,
 }
 
-/// The sizes of an output that a placeholder stands for.
+/// The sizes of an output and of its placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shown {
-    /// Bytes of the output in the conversation: `outputBytes`.
+    /// The size of the output in the conversation, in bytes: `outputBytes`.
     pub output: u64,
-    /// Bytes of the placeholder: `shownBytes`.
+    /// The size of the placeholder in bytes: `shownBytes`.
     pub placeholder: u64,
 }
 
 impl Shown {
-    /// The sizes, where the placeholder is shown: it is shorter than the output.
+    /// The sizes, if the placeholder is shorter than the output; otherwise the conversation contains the output itself.
     pub fn of(output: Option<u64>, placeholder: Option<&str>) -> Option<Self> {
         let (output, placeholder) = (output?, placeholder?.len() as u64);
         (placeholder < output).then_some(Self { output, placeholder })
     }
 }
 
-/// A finding as a record says it.
+/// A finding as a record contains it.
 #[derive(Serialize, Deserialize)]
 struct Redacted {
     rule: String,
@@ -45,14 +45,14 @@ struct Redacted {
 }
 
 impl Noted {
-    /// What is noted of an output that is stored now.
+    /// The notes on an output that is about to be stored.
     pub fn new(report: &Report, shown: Option<Shown>) -> Self {
         let redactions =
             (!report.is_empty()).then(|| json!(report.findings()).to_string().into_boxed_str());
         Self { redactions, shown }
     }
 
-    /// What a record says. Records of others may hold anything: what is not of our form is ignored.
+    /// The notes in a record. Records of other programs may contain anything; notes in another form are ignored.
     pub fn of_record(text: &[u8], head: &Head) -> Self {
         let token = |range: &Option<std::ops::Range<usize>>| text.get(range.clone()?);
         let redactions = token(&head.redactions).and_then(|token| {
@@ -66,7 +66,7 @@ impl Noted {
         Self { redactions, shown: sizes.map(|(output, placeholder)| Shown { output, placeholder }) }
     }
 
-    /// Each member with its key, for what is there.
+    /// The keys and JSON tokens of the notes that are present.
     pub fn members(&self) -> impl Iterator<Item = (&'static str, String)> {
         let size =
             |size: fn(&Shown) -> u64| self.shown.as_ref().map(|shown| size(shown).to_string());
@@ -78,7 +78,7 @@ impl Noted {
         members.into_iter().filter_map(|(key, token)| Some((key, token?)))
     }
 
-    /// Adds it to a record, as [`record::insert_member`].
+    /// Inserts the notes into a record; see [`record::insert_member`].
     pub fn insert(&self, text: &mut Vec<u8>, result: usize, arguments: usize) -> usize {
         self.members().fold(result, |result, (key, token)| {
             record::insert_member(text, result, arguments, key, &token)

@@ -41,7 +41,7 @@ pub(super) struct OutputIndex {
     words: Index,
     backlog: Backlog,
     vectors: Mutex<Vectors>,
-    /// The best documents alone have been asked for: what that needs is prepared in the background.
+    /// Whether [`Self::rank_top`] has been called. If so, the index is prepared for it in the background.
     ranks_top: AtomicBool,
 }
 
@@ -200,7 +200,7 @@ impl OutputIndex {
         self.words.rank_for(question, known, foreign)
     }
 
-    /// See [`Index::rank_top`]. Where that is not prepared, the indexing thread prepares it.
+    /// As [`Index::rank_top`]. If the index is not prepared, the indexing thread prepares it.
     pub fn rank_top(
         self: &Arc<Self>,
         question: &Question,

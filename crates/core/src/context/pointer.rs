@@ -39,7 +39,7 @@ pub struct CallDetails {
     pub media_type: Option<Box<str>>,
     /// Whether the result is only the beginning of what the tool returned.
     pub is_cut: bool,
-    /// What the record says of how it was stored.
+    /// The record's notes on how it was stored.
     pub noted: Noted,
 }
 
@@ -154,14 +154,14 @@ impl Pointer {
         self.has_bytes = has_bytes;
     }
 
-    /// Takes in what the record says of how it was stored.
+    /// Sets the record's notes on how it was stored.
     pub fn note_stored(&mut self, noted: Noted) {
         if noted != Noted::default() {
             self.call.get_or_insert_default().noted = noted;
         }
     }
 
-    /// Whether the result holds bytes, which are in a file of their own.
+    /// Whether the result has binary data in a separate file.
     #[must_use]
     pub fn has_bytes(&self) -> bool {
         self.has_bytes

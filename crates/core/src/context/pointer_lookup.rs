@@ -85,12 +85,12 @@ impl PointerTable {
         tokens.iter().flat_map(|token| state.by_task.get(token)).copied().collect()
     }
 
-    /// The contexts that have a pointer, by the numbers of their calls.
+    /// The contexts that have a pointer, as a set of call numbers.
     pub fn positions(&self) -> Positions {
         self.state().calls.positions()
     }
 
-    /// Calls `visit` with those of the contexts that have a pointer.
+    /// Calls `visit` with the given contexts that have a pointer.
     pub fn visit(&self, sequences: &[u64], mut visit: impl FnMut(u64, &Pointer)) {
         let pointers = &self.state().pointers;
         let known = sequences.iter().filter_map(|number| pointers.get_key_value(number));

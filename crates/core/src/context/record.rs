@@ -99,8 +99,8 @@ pub fn write_head(parts: &RecordParts<'_>, out: &mut Vec<u8>) -> Range<usize> {
     handle_at
 }
 
-/// Adds a member to a record whose head [`write_head`] wrote, before its arguments, which take `arguments` bytes. `result` is where the
-/// result begins; returns where it begins then.
+/// Inserts a member into a record whose head [`write_head`] wrote, before its arguments, which take `arguments` bytes.
+/// `result` is the position of the result; returns its new position.
 pub fn insert_member(
     text: &mut Vec<u8>,
     result: usize,

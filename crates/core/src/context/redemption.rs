@@ -168,7 +168,7 @@ pub(super) async fn content_handle(
     bytes::are_stored(directory, root, name, parts).await.then_some(handle)
 }
 
-/// The handle of a whole record, and the parts of its bytes; `None` when it is none.
+/// The handle of a whole record, and the parts of its binary data; `None` if it is not valid.
 pub(super) fn of_record(record: &[u8]) -> Option<(u64, Vec<Part>)> {
     let result = record::check(record).ok()?;
     let head = record::parse_head(record).ok()?;

@@ -103,7 +103,8 @@ pub struct OffloadRequest {
     pub leaves: Vec<Leaf>,
     /// Previews show the text before redaction.
     pub shows_raw: bool,
-    /// Bytes of the output in the conversation, where the placeholder is shown unless it is as long.
+    /// The size of the output in the conversation, in bytes, if its placeholder replaces it there. Outputs that are not longer than
+    /// their placeholder are not replaced.
     pub output_bytes: Option<u64>,
 }
 

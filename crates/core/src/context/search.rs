@@ -48,9 +48,9 @@ pub struct SearchRequest {
     pub snippets: usize,
     /// The approximate length of a snippet in characters.
     pub snippet_length: usize,
-    /// Tell which terms counted.
+    /// Whether to explain each hit by the terms that contributed to its score.
     pub explain: bool,
-    /// Which contexts come into question.
+    /// The filter.
     #[serde(default)]
     pub filter: ContextFilter,
 }
@@ -65,9 +65,9 @@ struct Hit {
     is_fuzzy: bool,
     number: u64,
     examined: Examined,
-    /// The index does not have it, or not all of it: its score is that of `examined`.
+    /// Whether the index does not contain the complete context; its score is then that of `examined`.
     is_scanned: bool,
-    /// Which terms counted, where that is asked for.
+    /// The contributions of the terms, if the query asks for an explanation.
     terms: Option<Vec<TermMatch>>,
 }
 
@@ -77,7 +77,7 @@ impl Hit {
         (decoded(self.pointer.tool_name()), decoded(self.pointer.description()))
     }
 
-    /// What reading it showed, as a document.
+    /// The texts found by reading the context, as a document.
     fn document<'h>(&'h self, (name, description): &'h (String, String)) -> Document<'h> {
         let [arguments, result] = &self.examined.evidence;
         let timestamp = self.pointer.timestamp;
@@ -393,7 +393,7 @@ impl Searching<'_> {
         self.hits
     }
 
-    /// Notes which terms counted.
+    /// Sets the contributions of the terms for each hit.
     fn explain(&mut self) {
         let indexes = self.collection.indexes();
         let is_indexed = self.search.is_indexed();

@@ -22,9 +22,9 @@ use crate::context::vectors::{Vector, add_nearness, cosine, nearness};
 
 /// Pointers that are examined with the state's lock held.
 const BATCH: usize = 4096;
-/// Of more than so many the full ranking finds them sooner.
+/// Maximum limit for [`top`]; for larger limits, the full ranking is faster.
 const MOST_TOP: usize = 1000;
-/// Chosen contexts are handed over in texts of about this many bytes.
+/// The approximate size of a text of results, in bytes.
 const TEXT: usize = 64 * 1024;
 
 /// The arguments of a selection.
@@ -72,7 +72,7 @@ impl Selection {
         Boosts { recency: self.recency_weight.unwrap_or(usual.recency), ..usual }
     }
 
-    /// How many are needed, where the best of all contexts are wanted and nothing else.
+    /// The limit, if the selection asks only for the best of all contexts.
     fn top(&self) -> Option<usize> {
         let limit = self.best_alone().filter(|limit| (1..=MOST_TOP).contains(limit));
         limit.filter(|_| self.paths.is_none() && self.filter.is_empty())
@@ -148,8 +148,8 @@ pub(super) async fn select(
     Selected { is_matched, texts }
 }
 
-/// The best `limit` of all contexts: the same as the full ranking finds. `None` where it has to look: the index
-/// is not prepared, or nothing matches.
+/// The best `limit` of all contexts, equal to those of the full ranking. `None` if the full ranking is required: the index is not
+/// prepared, or no context matches.
 fn top(
     session: &Session,
     question: &str,
@@ -315,7 +315,7 @@ fn choice(hit: &Scored, group: f32, scale: f32) -> Choice {
     Choice { position: hit.position, score, is_neighbour: false, parts }
 }
 
-/// What made a score, each part by `scale`. `group` is the share that the group's score counts.
+/// The components of a score, each multiplied by `scale`. `group` is the weight of the group's score.
 fn parts(hit: &Scored, group: f32, scale: f32) -> Parts {
     let group = group * hit.group_score;
     let text = hit.score - hit.near - hit.beside - hit.recent - group;

@@ -17,7 +17,7 @@ use super::{
 /// The state that every save changes.
 pub(super) struct State {
     pub pointers: BTreeMap<u64, Pointer>,
-    /// The numbers of their calls.
+    /// The numbers of the calls that have a pointer.
     pub calls: CallSet,
     pub by_query: Groups,
     pub by_task: Groups,

@@ -59,9 +59,9 @@ pub struct Put {
     pub expected: Option<Expected>,
     /// The time until it expires, in ms.
     pub ttl: Option<i64>,
-    /// When it expires, ms since 1970, in place of `ttl`.
+    /// The time at which it expires, in ms since 1970; set instead of `ttl`.
     pub expires_at: Option<i64>,
-    /// What the value is, to its readers.
+    /// The media type of the value, for its readers.
     pub media_type: Option<String>,
     /// The report on redacted secrets in the value.
     pub report: Report,

@@ -121,7 +121,7 @@ impl<'t> Lines<'t> {
             && memchr::memchr(b'\\', self.text.as_bytes().get(around).unwrap_or_default())
                 .is_some();
         if !is_escaped {
-            // No letter in the line ends it: the steps are those of looking at each.
+            // No letter `n` ends the line. The steps counted are those of examining each candidate.
             let signs = count(b'n', line) + usize::from(line_end.is_some());
             work::add(STEPS_OF_SIGN * signs + line.len() / BYTES_OF_STEP);
             return line_end.map(|end| from + end..from + end + 1);
@@ -206,7 +206,7 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// How often a byte stands in a text.
+/// The number of occurrences of a byte in a text.
 fn count(byte: u8, text: &[u8]) -> usize {
     let count = |chunk: &[u8]| {
         chunk.iter().fold(0_u8, |count, other| count.wrapping_add(u8::from(*other == byte)))

@@ -43,18 +43,18 @@ pub(super) struct Values {
     classes: Classes,
 }
 
-/// The classes of the last few names of a text: many lines have the same ones.
+/// Cache of the classes of a text's recent names: many lines have the same names.
 #[derive(Debug, Default)]
 struct Classes {
-    /// By a number that equal names have; empty before the first name.
+    /// Indexed by a hash of the name; empty before the first name.
     known: Vec<(Range<usize>, NameClass)>,
 }
 
-/// So many classes are kept.
+/// Maximum number of cached classes.
 const KNOWN_NAMES: usize = 32;
 
 impl Classes {
-    /// The class of the name at a range of the text.
+    /// The class of a name in the text.
     fn of(&mut self, text: &str, name: &Name<'_>, further: &[String]) -> NameClass {
         let bytes = name.text.as_bytes();
         let sign = |byte: Option<&u8>| usize::from(byte.copied().unwrap_or_default());

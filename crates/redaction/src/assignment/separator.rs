@@ -52,7 +52,7 @@ pub(super) fn separator(text: &str, name: &Name<'_>) -> Option<(Separator, usize
     if is_flag && let Some(start) = next_element(text, name) {
         return Some((Separator::Flag, start));
     }
-    // A quote before the name need not be the name's: `-H "X-Api-Key: …"`.
+    // A quote before the name may belong to a longer string: `-H "X-Api-Key: …"`.
     let closed = || text.get(position..)?.strip_prefix(name.quote);
     let closed = if name.quote.is_empty() { None } else { closed() };
     let is_quoted = closed.is_some();

@@ -21,12 +21,12 @@ const READ_STEPS: usize = 60;
 
 static DASH_PAIR: LazyLock<Finder> = LazyLock::new(|| Finder::new("--"));
 
-/// Finds what every delimiter holds.
+/// The search for the dashes that every delimiter contains.
 pub(super) fn dash_pair() -> &'static Finder<'static> {
     &DASH_PAIR
 }
 
-/// The beginning or the end of a block.
+/// A delimiter: the header or the footer of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Delimiter {
     /// From the first dash to the last.

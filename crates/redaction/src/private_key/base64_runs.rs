@@ -52,7 +52,7 @@ pub(super) const fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')
 }
 
-/// The same by a table: it is asked of many bytes.
+/// The same as a table lookup, for the scan of long texts.
 #[inline]
 fn is_of_run(byte: u8) -> bool {
     #[expect(clippy::indexing_slicing, reason = "checked when the table is built")]
@@ -67,7 +67,7 @@ fn is_of_run(byte: u8) -> bool {
     IS_OF_RUN.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
-/// The range without the escape of a line end that it begins with: of `\nMII…` the `n` is no base64.
+/// The range without the escape sequence of a line end at its start: the `n` of `\nMII…` is not base64.
 pub(super) fn without_escape(bytes: &[u8], run: Range<usize>) -> Range<usize> {
     let hex = |from: usize, count: usize| {
         let digits = bytes.get(run.start + from..run.start + from + count);

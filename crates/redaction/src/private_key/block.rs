@@ -14,9 +14,9 @@ use super::{
 
 /// Line lengths: PEM and PGP, OpenSSH, MIME.
 const LENGTHS: [usize; 3] = [64, 70, 76];
-/// Lines are at least so long.
+/// Minimum length of a line.
 pub(super) const SHORTEST_LINE: usize = LENGTHS[0];
-/// Characters of base64 that may stand before a line: signs of added lines and of comments.
+/// Maximum number of base64 characters before a line, such as markers of added lines and comments.
 const MAX_SIGNS: usize = 3;
 /// Minimum number of consecutive lines.
 const LINES: usize = 3;

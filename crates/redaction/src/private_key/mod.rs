@@ -62,7 +62,7 @@ pub(super) fn find(text: &str, mut hit: impl FnMut(Range<usize>)) {
     block::find(bytes, &delimiters, hit);
 }
 
-/// Visits the places in a text at which [`find`] and [`may_hold_part`] would look, in no particular order.
+/// Visits the positions in a text that [`find`] and [`may_hold_part`] would examine, in no particular order.
 pub(super) fn signs(bytes: &[u8], visit: &mut impl FnMut(usize)) {
     for finder in [armour::dash_pair(), &PRIVATE, &PUTTY] {
         finder.find_iter(bytes).for_each(&mut *visit);
@@ -70,7 +70,7 @@ pub(super) fn signs(bytes: &[u8], visit: &mut impl FnMut(usize)) {
     Runs::new(bytes, 0..bytes.len(), block::SHORTEST_LINE).for_each(|run| visit(run.start));
 }
 
-/// Whether a text may hold a part of a key of which other texts hold more.
+/// Whether a text may contain a part of a key of which other texts contain the rest.
 pub(super) fn may_hold_part(text: &str) -> bool {
     let bytes = text.as_bytes();
     block::has_line(bytes) || PRIVATE.find(bytes).is_some() || PUTTY.find(bytes).is_some()

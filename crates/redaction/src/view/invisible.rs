@@ -11,9 +11,9 @@ const BELL: u8 = 0x07;
 const MAX_PARAMETERS: usize = 64;
 /// Maximum length of a control string, such as a title or a link.
 const MAX_STRING: usize = 8 << 10;
-/// Bytes that are searched at once.
+/// Number of bytes that are searched at once.
 const CHUNK: usize = 64;
-/// How programs spell the escape character before `[`. The last bytes of all spellings.
+/// Last bytes of all spellings of the escape character, with the `[` after it.
 const SPELT: [&str; 5] = ["1b[", "1B[", "33[", "\\e[", "^[["];
 /// All spellings of the escape character.
 const SPELLINGS: [&str; 8] =
@@ -66,11 +66,11 @@ fn hidden(bytes: &[u8], from: usize, is_ascii: bool) -> Option<Range<usize>> {
     }
 }
 
-/// The first byte that may begin something invisible.
+/// The position of the first byte that may begin an invisible sequence or character.
 fn first_beginning(bytes: &[u8]) -> Option<usize> {
     let mut passed = 0;
     for chunk in bytes.chunks(CHUNK) {
-        // Without a branch for each byte, so that many are compared at once.
+        // No branch per byte, so that the compiler vectorises the comparison.
         if chunk.iter().fold(false, |any, &byte| any | begins(byte)) {
             return chunk.iter().position(|&byte| begins(byte)).map(|at| passed + at);
         }
@@ -79,7 +79,7 @@ fn first_beginning(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Whether a byte may begin something invisible.
+/// Whether a byte may begin an invisible sequence or character.
 const fn begins(byte: u8) -> bool {
     matches!(byte, ESCAPE | 0xC2 | 0xCD | 0xD8 | 0xE1 | 0xE2 | 0xEF | 0xF3)
 }

@@ -1,4 +1,4 @@
-//! Upper bounds of the scores of a segment's documents, a set of documents at a time.
+//! Upper bounds of the scores of a segment's documents, computed for sets of documents.
 
 use std::ops::Range;
 
@@ -7,20 +7,21 @@ use rustc_hash::FxHashMap;
 use crate::index::segment::Segment;
 use crate::scoring::ranking::{LEVELS, Scorer};
 
-/// Documents without a group form units of this size: large enough to save work, small enough that the
-/// bound of a unit is close to the score of its best document.
+/// Size of the units of documents without a group: large enough to save work, small enough that the bound of a unit
+/// is close to the score of its best document.
 const UNGROUPED_UNIT: usize = 16;
 
-/// A term of fewer postings has no entries: its postings are scored instead.
+/// Terms with fewer postings have no entries; their postings are scored instead.
 const LEAST_POSTINGS: usize = 32;
 
-/// Documents of a block: so few that its bound is close to the score of its best document.
+/// Logarithm of the number of documents per block. Blocks are small, so that their bounds are close to the score of the best
+/// document.
 const BLOCK_BITS: u32 = 3;
 
 const LEVEL_BITS: u32 = u8::BITS;
 const _: () = assert!(LEVELS == 1 << LEVEL_BITS);
 
-/// The best level of a term among the documents of a unit, see [`Scorer::level`].
+/// The highest level of a term among the documents of a unit; see [`Scorer::level`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry(u32);
 
@@ -34,7 +35,7 @@ impl Entry {
     }
 }
 
-/// For each frequent term the best level that it reaches in each unit.
+/// For each frequent term, its highest level in each unit.
 #[derive(Debug)]
 pub(crate) struct Levels {
     entries: Box<[Entry]>,
@@ -74,7 +75,7 @@ impl Levels {
         Self { entries: entries.into(), ends: ends.into() }
     }
 
-    /// The entries of a term by its number; `None` where its postings have to be scored.
+    /// The entries of a term, given by its number; `None` if its postings have to be scored instead.
     pub(crate) fn of(&self, number: usize) -> Option<&[Entry]> {
         let entries = slice(&self.entries, &self.ends, number);
         (!entries.is_empty()).then_some(entries)
@@ -85,11 +86,11 @@ impl Levels {
     }
 }
 
-/// The documents of a segment in units and in blocks. A unit has all documents of one group, or some documents
-/// without a group that follow each other. A block has a few documents side by side, whatever their groups.
+/// The documents of a segment, divided into units and into blocks. A unit contains all documents of one group, or several
+/// consecutive documents without a group. A block contains a few adjacent documents, independent of their groups.
 ///
-/// A level is no score: it is relative to the state of the segment, so it stays valid when the statistics of
-/// the collection change. [`Scorer::scores_of_levels`] turns it into an upper bound.
+/// A level is not a score: it is relative to the statistics of the segment, so it stays valid when the statistics of
+/// the collection change. [`Scorer::scores_of_levels`] converts it to an upper bound.
 #[derive(Debug)]
 pub(crate) struct Bounds {
     unit_of: Box<[u32]>,
@@ -112,7 +113,7 @@ impl Bounds {
         Self { unit_of, members, member_ends, groups, scorer, of_units, of_blocks }
     }
 
-    /// What it takes in memory, about.
+    /// The approximate memory usage.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.unit_of)
             + size_of_val(&*self.members)
@@ -122,13 +123,13 @@ impl Bounds {
             + self.of_blocks.bytes()
     }
 
-    /// The unit of a document by its place.
+    /// The unit of the document at a position.
     #[inline]
     pub(crate) fn unit_of(&self, place: u32) -> usize {
         self.unit_of.get(place as usize).copied().unwrap_or_default() as usize
     }
 
-    /// The group of a unit's documents, 0 for none.
+    /// The group of a unit's documents; 0 for none.
     pub(crate) fn group(&self, unit: usize) -> u64 {
         self.groups.get(unit).copied().unwrap_or_default()
     }
@@ -138,29 +139,29 @@ impl Bounds {
         &self.groups
     }
 
-    /// The places of a unit's documents, ascending.
+    /// The positions of a unit's documents, ascending.
     pub(crate) fn members(&self, unit: usize) -> &[u32] {
         slice(&self.members, &self.member_ends, unit)
     }
 
-    /// An upper bound of the score for each level, for a term of weight 1.
+    /// For each level, an upper bound of the score of a term of weight 1.
     pub(crate) fn scores_of_levels(&self, scorer: &Scorer) -> [f32; LEVELS] {
         scorer.scores_of_levels(&self.scorer)
     }
 }
 
-/// The block of a document by its place.
+/// The block of the document at a position.
 #[inline]
 pub(crate) fn block_of(place: u32) -> usize {
     (place >> BLOCK_BITS) as usize
 }
 
-/// How many blocks a segment has.
+/// The number of blocks of a segment.
 pub(crate) fn blocks(segment: &Segment) -> usize {
     segment.len().div_ceil(1 << BLOCK_BITS)
 }
 
-/// The places of the documents of a block.
+/// The positions of a block's documents.
 pub(crate) fn places_of(block: u32, segment: &Segment) -> Range<u32> {
     let end = (block + 1) << BLOCK_BITS;
     block << BLOCK_BITS..end.min(segment.len() as u32)
@@ -197,7 +198,7 @@ fn units(segment: &Segment) -> (Box<[u32]>, Box<[u64]>) {
     (unit_of, groups.into())
 }
 
-/// The places of the documents by unit, and where each unit ends.
+/// The positions of the documents, ordered by unit, and the end of each unit.
 fn members(unit_of: &[u32], units: usize) -> (Box<[u32]>, Box<[u32]>) {
     let mut ends = vec![0_u32; units];
     for unit in unit_of {
@@ -205,7 +206,7 @@ fn members(unit_of: &[u32], units: usize) -> (Box<[u32]>, Box<[u32]>) {
     }
     let mut start = 0;
     for end in &mut ends {
-        // until its documents are in their places, a unit ends where it starts
+        // Set to the start of the unit; advanced below for each of its documents.
         start += std::mem::replace(end, start);
     }
     let mut members = vec![0_u32; unit_of.len()];

@@ -224,9 +224,9 @@ impl Index {
         question_ranking::rank(&self.view(), question, known, foreign)
     }
 
-    /// The best `limit` of those that [`Index::rank_for`] ranks, with the scores that [`crate::boost`] gives
-    /// them. It scores only the documents that can be among the best. `None` where it is not prepared:
-    /// [`Index::prepare_top`] has to run after each change of the segments.
+    /// The best `limit` documents that [`Index::rank_for`] ranks, with the scores that [`crate::boost`] computes. It scores
+    /// only the documents that can be among the best. Returns `None` if it is not prepared: [`Index::prepare_top`] has to
+    /// run after each change of the segments.
     pub fn rank_top(
         &self,
         question: &Question,
@@ -242,13 +242,13 @@ impl Index {
         Some(top_ranking::rank(&view, units, question, candidates, boosts, limit))
     }
 
-    /// Prepares [`Index::rank_top`]. It takes about as long as scoring all documents that are new in a segment.
+    /// Prepares [`Index::rank_top`]. It takes about as long as scoring all documents that were added to segments since the last call.
     pub fn prepare_top(&self) {
         self.published.load_full().prepare();
     }
 
-    /// Ranks documents that no index has, as a collection of their own, as [`Index::rank`] does. Returns
-    /// the positions of those that share a term with the query.
+    /// Ranks documents that are not in an index as a collection of their own, as [`Index::rank`] does. Returns the
+    /// positions of those that share a term with the query.
     #[must_use]
     pub fn rank_alone(query: &Query, documents: &[Document<'_>]) -> Vec<usize> {
         let ranked = Self::new().rank(query, &|_| false, documents).hits;
@@ -274,15 +274,15 @@ impl Index {
         view
     }
 
-    /// The announced documents: to be collected before the snapshot is loaded.
+    /// The announced documents. They must be collected before the snapshot is loaded.
     fn announced(&self) -> Vec<Arc<Announced>> {
         let lists = self.announced.load();
         let announced = lists.iter().flat_map(|list| list.iter());
         announced.filter(|announced| !announced.document.is_removed()).map(Arc::clone).collect()
     }
 
-    /// As [`Index::rank`], for the documents of several indexes as one collection, the best alone.
-    /// The indexes have no sequence in common.
+    /// As [`Index::rank`], for the documents of several indexes as one collection, and returns only the best. The
+    /// indexes must have no sequence in common.
     pub(crate) fn rank_together(
         indexes: &[&Self],
         query: &Query,
@@ -293,7 +293,7 @@ impl Index {
         rank_best(&Self::view_of(indexes), query, limit, known, foreign)
     }
 
-    /// What the terms of the query contribute to the scores that [`Index::rank_together`] gives, most first.
+    /// The contributions of the query's terms to the scores that [`Index::rank_together`] computes, largest first.
     pub(crate) fn explain_together(
         indexes: &[&Self],
         query: &Query,
@@ -303,7 +303,7 @@ impl Index {
         explain_best(&Self::view_of(indexes), query, documents, foreign)
     }
 
-    /// What several indexes as one collection say of each term of a query.
+    /// For each term of a query, its statistics in several indexes as one collection.
     pub(crate) fn statistics(indexes: &[&Self], query: &Query) -> Vec<TermStatistics> {
         statistics(&Self::view_of(indexes), query)
     }

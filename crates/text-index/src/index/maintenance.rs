@@ -16,11 +16,11 @@ pub(crate) struct Snapshot {
     group_units: OnceLock<Arc<GroupUnits>>,
 }
 
-/// Where the documents of groups are: the numbers of segments, and the unit in each.
+/// The units of each group: numbers of segments, and the unit in each segment.
 #[derive(Debug, Default)]
 pub(crate) struct GroupUnits {
     first: FxHashMap<u64, (u32, u32)>,
-    /// Of the groups that are in several segments.
+    /// The units of groups that are in several segments.
     spanning: FxHashMap<u64, Vec<(u32, u32)>>,
 }
 
@@ -56,17 +56,17 @@ impl Snapshot {
         Self { segments, tails, group_units: OnceLock::new() }
     }
 
-    /// With other tails.
+    /// The snapshot with other tails.
     pub(crate) fn with_tails(&self, tails: Vec<Arc<Tail>>) -> Self {
         Self { segments: self.segments.clone(), tails, group_units: self.group_units.clone() }
     }
 
-    /// Where the documents of groups are; `None` before [`Self::prepare`].
+    /// The units of the groups; `None` before [`Self::prepare`].
     pub(crate) fn group_units(&self) -> Option<&GroupUnits> {
         self.group_units.get().map(|units| &**units)
     }
 
-    /// Computes where the documents of groups are, and the bounds of all segments.
+    /// Computes the units of the groups, and the bounds of all segments.
     pub(crate) fn prepare(&self) {
         self.group_units.get_or_init(|| Arc::new(GroupUnits::new(&self.segments)));
     }

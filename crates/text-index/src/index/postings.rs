@@ -88,12 +88,12 @@ pub(crate) fn skip_to(postings: &[Posting], document: u32) -> &[Posting] {
     near.split_at(window.partition_point(before)).1
 }
 
-/// As [`skip_to`], quick when the postings are spread evenly over a segment of so many documents.
+/// As [`skip_to`], faster when the postings are spread evenly over a segment with the given number of documents.
 pub(crate) fn seek(postings: &[Posting], document: u32, documents: usize) -> &[Posting] {
     let guess = postings.len() * document as usize / documents.max(1);
     let mut step = 8;
     let mut start = guess.min(postings.len());
-    // back to one that is before
+    // Steps back to a posting before the document.
     while start > 0 && postings.get(start).is_none_or(|posting| posting.document() >= document) {
         start = start.saturating_sub(step);
         step *= 2;

@@ -165,8 +165,8 @@ impl Segment {
             + self.bounds.get().map_or(0, Bounds::bytes)
     }
 
-    /// Upper bounds of the scores of its documents. The first call computes them, which takes about as long
-    /// as scoring all postings once.
+    /// Upper bounds of the scores of the segment's documents. The first call computes them, which takes about as long as
+    /// scoring all postings once.
     pub(crate) fn bounds(&self) -> &Bounds {
         self.bounds.get_or_init(|| Bounds::new(self))
     }
@@ -265,12 +265,12 @@ impl Segment {
         })
     }
 
-    /// The place of the first document with this sequence or a later one.
+    /// The position of the first document whose sequence is at least `sequence`.
     pub(crate) fn first_place_from(&self, sequence: u64) -> usize {
         self.sequences.partition_point(|other| *other < sequence)
     }
 
-    /// The place of a document that is not removed.
+    /// The position of a document that is not removed.
     pub(crate) fn place(&self, sequence: u64) -> Option<u32> {
         let place = self.sequences.binary_search(&sequence).ok()? as u32;
         (!self.is_removed(place)).then_some(place)

@@ -188,8 +188,8 @@ impl TextSearch {
         scores
     }
 
-    /// What each term contributes to the scores of documents, most first: of indexed ones, in the order of `sequences`, and after
-    /// them of `documents` that no index has. Stop words alone have no terms.
+    /// For each document, the contributions of the terms to its score, largest first: first the indexed documents, in the order of
+    /// `sequences`, then `documents`, which are in no index. A query of stop words has no terms.
     #[must_use]
     pub fn explain(
         &self,
@@ -207,8 +207,8 @@ impl TextSearch {
         explained
     }
 
-    /// The documents that have every indexed term of the phrases: no other has the phrases, as far
-    /// as it is indexed. `None` when that says nothing.
+    /// The documents that contain every indexed term of the phrases. No other indexed text contains the phrases. `None`
+    /// when phrases have no indexed terms.
     #[must_use]
     pub fn having_phrases(&self, indexes: &[&Index]) -> Option<FxHashSet<u64>> {
         let phrases = self.plan.phrases.iter();

@@ -101,7 +101,7 @@ fn freshness(position: usize, candidates: usize) -> f32 {
     (-age / RECENT_CANDIDATES).exp()
 }
 
-/// Adds what neighbours count, and sorts by position.
+/// Adds the scores of neighbours, weighted by their nearness, and sorts by position.
 pub(crate) fn add_neighbours(scored: &mut [Scored], share: f32) {
     scored.sort_unstable_by_key(|document| document.position);
     let texts: Vec<Scored> = scored.to_vec();
@@ -114,12 +114,12 @@ pub(crate) fn add_neighbours(scored: &mut [Scored], share: f32) {
     }
 }
 
-/// The most that [`nearness`] sums up to over all neighbours of a document.
+/// The maximum sum of [`nearness`] over all neighbours of a document.
 pub(crate) fn most_neighbours(has_group: bool) -> f32 {
     if has_group { 2.0 * (1.0 + TWO_AWAY) } else { 2.0 * UNGROUPED }
 }
 
-/// What a candidate counts for another, as a share of what it counts right beside it in one group.
+/// The weight of another candidate for this one, relative to an adjacent candidate of the same group.
 fn nearness(document: &Scored, other: &Scored) -> f32 {
     match other.position.abs_diff(document.position) {
         _ if document.group != other.group => 0.0,

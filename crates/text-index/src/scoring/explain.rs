@@ -30,7 +30,7 @@ pub(crate) fn explain(view: &View, query: &Query, sequences: &[u64]) -> Vec<Vec<
     explained(view, &evaluation, &documents, |_| None)
 }
 
-/// As [`explain`], for the scores of `rank_best`. A foreign document is one of `foreign`, by its position.
+/// As [`explain`], for the scores of `rank_best`. `Which::Foreign` denotes a position in `foreign`.
 pub(crate) fn explain_best(
     view: &View,
     query: &Query,
@@ -45,7 +45,7 @@ pub(crate) fn explain_best(
     })
 }
 
-/// `matched` gives how often a foreign document has each term, and its lengths.
+/// `matched` returns the frequencies of the terms in a foreign document, and its lengths.
 fn explained(
     view: &View,
     evaluation: &Evaluation<'_>,

@@ -38,12 +38,12 @@ impl Factor {
         factors
     }
 
-    /// What a score is multiplied by.
+    /// The factor that scores are multiplied by.
     pub(crate) fn factor(&self) -> f32 {
         self.factor
     }
 
-    /// The postings of each of the facts that the segment has.
+    /// The postings of each fact that occurs in the segment.
     pub(crate) fn postings<'a>(&self, segment: &'a Segment) -> impl Iterator<Item = &'a [Posting]> {
         let postings = self.facts.iter().map(|(hash, fact)| segment.postings(*hash, fact));
         postings.filter(|postings| !postings.is_empty())

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-/// Terms of a query that count for groups, the most important ones: a whole conversation may be
-/// handed in as a query, and each group keeps a score for each.
+/// Maximum number of query terms that count for groups, the most important ones. A caller may pass a complete
+/// conversation as a query, and each group keeps a score per term.
 pub(crate) const MAXIMUM_TERMS: usize = 64;
 
 /// For each group, the best score of every query term among its documents. The sum measures how much of the query the

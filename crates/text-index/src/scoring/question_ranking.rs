@@ -16,9 +16,9 @@ use crate::scoring::factors::Factor;
 use crate::scoring::ranked::{Ranked, RankedList, Which};
 use crate::scoring::search::Evaluation;
 
-/// Pairs of adjacent terms count for so many of the best documents.
+/// Number of best documents for which pairs of adjacent terms are scored.
 pub(crate) const PAIRED: usize = 50;
-/// What a pair adds, times the mean weight of its terms.
+/// Score of a pair, multiplied by the mean weight of its terms.
 const PAIR: f32 = 0.2;
 
 /// Number of best documents whose identifiers are followed to other documents.
@@ -60,8 +60,8 @@ pub(crate) fn rank(
     ranked
 }
 
-/// Adds to the scores of the best documents what pairs of terms count that stand side by side in the
-/// question and in the document.
+/// Adds to the scores of the best documents the scores of pairs of terms that are adjacent in the question and in the
+/// document.
 pub(crate) fn add_pairs(
     evaluation: &Evaluation<'_>,
     question: &Question,
@@ -85,7 +85,7 @@ pub(crate) fn add_pairs(
     }
 }
 
-/// Identifiers of the best documents that a few others have, with their weights.
+/// Identifiers of the best documents that few other documents have, with their weights.
 pub(crate) fn linked_terms(
     evaluation: &Evaluation<'_>,
     hits: &[Ranked],
@@ -116,7 +116,7 @@ pub(crate) fn linked_terms(
     linked
 }
 
-/// The sketches of all documents in question.
+/// The sketches of all ranked documents.
 pub(crate) struct Sketches<'a> {
     view: &'a View,
     recent: FxHashMap<u64, &'a DocumentTerms>,

@@ -12,11 +12,11 @@ const MATCH: f32 = 0.3;
 /// The maximum that one term of weight 1 can contribute to a score.
 pub(crate) const MAXIMUM_SCORE: f32 = SATURATION + 1.0 + MATCH;
 
-/// How many levels [`Scorer::level`] knows.
+/// Number of levels that [`Scorer::level`] distinguishes.
 pub(crate) const LEVELS: usize = 1 << u8::BITS;
 
-/// What the collection as a whole says: the number of documents and the mean
-/// length of each field, empty ones aside.
+/// Statistics of the collection: the number of documents, and for each field the mean length of those that are not
+/// empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) documents: u64,
@@ -56,8 +56,8 @@ pub(crate) fn inverse_document_frequency(documents: u64, containing: u64) -> f32
 
 /// Scores one term in one document, for a given state of the collection.
 ///
-/// The occurrences in all fields are summed, each by the weight and length of
-/// its field, before they saturate (BM25F).
+/// The occurrences in all fields are summed, each weighted by its field and the field's length, before they saturate
+/// (BM25F).
 #[derive(Debug)]
 pub(crate) struct Scorer {
     constant: [f32; FIELD_COUNT],
@@ -79,34 +79,33 @@ impl Scorer {
         scorer
     }
 
-    /// For [`Scorer::level`] in a segment.
+    /// The scorer for [`Scorer::level`], with the statistics of a segment.
     pub(crate) fn of_segment(totals: &Totals) -> Self {
         let mut scorer = Self::new(totals);
         for (per_token, filled) in scorer.per_token.iter_mut().zip(&totals.filled) {
-            // no document has the field: its mean says nothing
+            // No document has the field, so it has no mean length.
             *per_token = if *filled == 0 { 0.0 } else { *per_token };
         }
         scorer
     }
 
-    /// At most [`MAXIMUM_SCORE`].
+    /// The score, at most [`MAXIMUM_SCORE`].
     #[inline]
     pub(crate) fn score(&self, frequencies: Frequencies, lengths: &Lengths) -> f32 {
         let occurrences = self.occurrences(frequencies, lengths);
         (SATURATION + 1.0) * occurrences / (SATURATION + occurrences) + MATCH
     }
 
-    /// How far a score is from none (0) to the greatest (255), rounded up, in the state of the collection that
-    /// this scorer is for.
+    /// The score as a level from 0 (no occurrence) to 255 (the maximum), rounded up, for the statistics of this scorer.
     pub(crate) fn level(&self, frequencies: Frequencies, lengths: &Lengths) -> u8 {
         let occurrences = self.occurrences(frequencies, lengths);
         let share = occurrences / (SATURATION + occurrences);
         (share * f32::from(u8::MAX)).ceil() as u8
     }
 
-    /// For each level that `other` gave, a score that no document with that level exceeds here.
+    /// For each level of `other`, an upper bound of the scores of this scorer.
     pub(crate) fn scores_of_levels(&self, other: &Self) -> [f32; LEVELS] {
-        // a field counts at most so much more as its mean length is greater here
+        // The greater mean length raises the occurrences of a field by at most this factor.
         let fields = self.per_token.iter().zip(&other.per_token);
         let growth = fields.filter(|(here, _)| **here > 0.0).map(|(here, there)| there / here);
         let growth = growth.fold(1.0, f32::max);
@@ -118,10 +117,10 @@ impl Scorer {
         })
     }
 
-    /// Occurrences in all fields, by their weights and lengths.
+    /// The occurrences in all fields, weighted by field and length.
     #[inline]
     fn occurrences(&self, frequencies: Frequencies, lengths: &Lengths) -> f32 {
-        // one array after the other, which becomes a few vector instructions
+        // One array after the other, which compiles to a few vector instructions.
         let frequencies = frequencies.values();
         let lengths = lengths.map(f32::from);
         let mut fields = [0.0; FIELD_COUNT];

@@ -88,7 +88,7 @@ pub(crate) fn statistics(view: &View, query: &Query) -> Vec<TermStatistics> {
     terms
 }
 
-/// A document outside the segments that has a term of the query.
+/// A document outside segments that contains a query term.
 pub(crate) struct Loose {
     pub(crate) which: Which,
     pub(crate) timestamp: i64,
@@ -136,7 +136,7 @@ impl<'a> Evaluation<'a> {
         evaluation
     }
 
-    /// By the terms of the query alone.
+    /// Evaluates only the terms of the query.
     pub(crate) fn of_query(view: &'a View, query: &'a Query, foreign: &[Document<'_>]) -> Self {
         let mut evaluation =
             Self::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()), &[]);
@@ -277,7 +277,7 @@ impl<'a> Evaluation<'a> {
         best
     }
 
-    /// The documents outside the segments that have a term which is not merely extra, and how often each term.
+    /// The documents outside segments that contain a term which is not merely extra, with the frequencies of their terms.
     pub(crate) fn matching_loose(
         &self,
         terms: &[WeightedTerm],
@@ -286,12 +286,12 @@ impl<'a> Evaluation<'a> {
         self.loose.iter().zip(found).filter(|(_, found)| is_found(terms, found))
     }
 
-    /// The postings of a term in a segment, by their numbers.
+    /// The postings of a term in a segment; both are given by their numbers.
     pub(crate) fn postings(&self, segment: usize, term: usize) -> &'a [Posting] {
         self.postings.get(segment * self.terms.len() + term).copied().unwrap_or_default()
     }
 
-    /// Documents that have a term.
+    /// The number of documents that contain a term.
     fn containing(&self, number: usize) -> usize {
         let of_term = self.postings.iter().skip(number).step_by(self.terms.len().max(1));
         let in_segments: usize = of_term.map(|postings| postings.len()).sum();
@@ -320,7 +320,7 @@ impl<'a> Evaluation<'a> {
         terms
     }
 
-    /// What the terms together can contribute, the weightiest of each part of the query.
+    /// The maximum contribution of all terms, where only the heaviest term of each part of the query counts.
     pub(crate) fn maximum(&self, terms: &[WeightedTerm]) -> f32 {
         let part = |term: &WeightedTerm| self.terms.get(term.number).map(|term| term.part);
         let mut parts: Vec<(Option<u32>, f32)> =
@@ -337,7 +337,7 @@ fn is_found(terms: &[WeightedTerm], found: &[Frequencies]) -> bool {
     finding.filter_map(|term| found.get(term.number)).any(|frequencies| !frequencies.is_empty())
 }
 
-/// What each term contributes to a document that has it.
+/// The contribution of each term to a document that contains it.
 pub(crate) fn scores(
     terms: &[WeightedTerm],
     found: &[Frequencies],

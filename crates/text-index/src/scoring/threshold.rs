@@ -1,9 +1,9 @@
-//! The least of the best scores.
+//! Tracks the lowest of the best scores.
 
-/// How many scores beyond twice the wanted ones are kept before the lower ones are dropped.
+/// Number of scores beyond twice `count` that are kept before the lower ones are dropped.
 const SLACK: usize = 64;
 
-/// The score that the last of the best `count` has, of all scores that were pushed.
+/// The lowest of the best `count` scores that were pushed.
 pub(crate) struct Threshold {
     count: usize,
     scores: Vec<f32>,
@@ -24,7 +24,7 @@ impl Threshold {
         }
     }
 
-    /// 0 as long as there are fewer scores.
+    /// The threshold; 0 while fewer than `count` scores were pushed.
     pub(crate) fn get(&mut self) -> f32 {
         let last = self.count - 1;
         if last < self.scores.len() {

@@ -1,5 +1,5 @@
-//! The second part of [`crate::scoring::top_ranking`]: the best documents with what their groups, their
-//! neighbours and recency add.
+//! The second part of [`crate::scoring::top_ranking`]: finds the best documents by their scores with the boosts for groups,
+//! neighbours and recency.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -9,34 +9,34 @@ use crate::scoring::top_ranking::{Found, Top};
 use crate::scoring::unit_scores::Places;
 use crate::scoring::waiting::{Cuts, ROUNDING, Unit, Waiting};
 
-/// So many of the latest candidates are always scored: to the scores of earlier ones recency adds less than
-/// half of the last bit.
+/// Number of latest candidates that are always scored. For earlier candidates, the recency boost is less than half a unit in
+/// the last place of the score.
 const RECENT: usize = 400;
 
-/// The documents of a whole group, or of a unit without a group.
+/// The documents of a complete group, or of a unit without a group.
 struct Part {
     /// An upper bound of their scores without recency.
     bound: f32,
-    /// Where there is no group, and they are in a segment.
+    /// Set for a unit of documents without a group in a segment.
     unit: Option<Unit>,
     documents: Vec<Scored>,
 }
 
-/// Documents whose scores are complete as far as they can matter.
+/// Documents whose scores are final, as far as they can affect the result.
 struct Finished {
     parts: Vec<Part>,
     groups: FxHashSet<u64>,
-    /// Those without a group.
+    /// The finished units without a group.
     units: FxHashSet<Unit>,
-    /// Of the best scores without recency.
+    /// The threshold of the best scores, without recency.
     threshold: Threshold,
-    /// The most that neighbours add where there is no group.
+    /// The maximum boost by neighbours for documents without a group.
     ungrouped: f32,
-    /// The position from which on candidates are recent.
+    /// The position of the first recent candidate.
     recent: usize,
 }
 
-/// The documents of units that match, and the best score of each term among them.
+/// For each unit, its matching documents and the best score of each term among them.
 type ScoredUnits = FxHashMap<Unit, (Vec<Found>, Vec<f32>)>;
 
 impl Finished {
@@ -48,7 +48,7 @@ impl Finished {
         }
     }
 
-    /// Documents without a group: those of a unit, or one outside the segments.
+    /// Adds documents without a group: those of a unit, or one outside segments.
     fn push_ungrouped(&mut self, unit: Option<Unit>, found: &[Found]) {
         let documents: Vec<Scored> = found.iter().map(|found| found.scored(0.0)).collect();
         documents.iter().for_each(|document| self.threshold.push(document.score));
@@ -57,7 +57,7 @@ impl Finished {
         self.push(bound, unit, documents);
     }
 
-    /// Drops what is not among the best.
+    /// Drops the parts that cannot be among the best.
     fn drop_worse(&mut self) {
         let least = self.threshold.get();
         self.parts.retain(|part| part.bound * ROUNDING >= least);
@@ -65,7 +65,7 @@ impl Finished {
 }
 
 impl Top<'_> {
-    /// The best `limit` with all boosts, and the best score without recency.
+    /// The best `limit` documents with all boosts, and the best score without recency.
     pub(super) fn into_best(self, boosts: &Boosts, limit: usize) -> (Vec<Scored>, f32) {
         let mut finished = Finished {
             parts: Vec::new(),
@@ -107,8 +107,8 @@ impl Top<'_> {
         })
     }
 
-    /// An upper bound of the scores of a unit's documents, recency aside. `ungrouped` is the most that neighbours
-    /// add where there is no group.
+    /// An upper bound of the scores of a unit's documents, without recency. `ungrouped` is the maximum boost by neighbours for
+    /// documents without a group.
     fn bound(&self, unit: Unit, boosts: &Boosts, ungrouped: f32) -> f32 {
         let group = self.group(unit);
         if group == 0 {
@@ -132,7 +132,7 @@ impl Top<'_> {
         segment.map_or(0, |segment| segment.bounds().group(unit as usize))
     }
 
-    /// An upper bound of the texts of documents without a group.
+    /// An upper bound of the text scores of documents without a group.
     fn most_ungrouped(&self) -> f32 {
         let units = self.units().filter(|unit| self.group(*unit) == 0);
         let found = self.found.iter().filter(|found| found.group == 0);
@@ -140,7 +140,7 @@ impl Top<'_> {
         texts.fold(0.0, f32::max)
     }
 
-    /// The units of the latest candidates.
+    /// The units of the latest [`RECENT`] candidates.
     fn recent_units(&self) -> Vec<Unit> {
         let first = self.candidates.len().checked_sub(RECENT);
         let first = first.and_then(|position| self.candidates.sequence(position)).unwrap_or(0);
@@ -154,7 +154,7 @@ impl Top<'_> {
         units
     }
 
-    /// Finishes the documents outside the segments, with their groups.
+    /// Finishes the documents outside segments, with their groups.
     fn finish_loose(&self, finished: &mut Finished, boosts: &Boosts) {
         let loose = self.found.get(..self.loose).unwrap_or_default();
         for found in loose.iter().filter(|found| found.group == 0) {
@@ -171,7 +171,7 @@ impl Top<'_> {
         }
     }
 
-    /// Finishes units, with the whole groups that they belong to.
+    /// Finishes units, with the complete groups that they belong to.
     fn finish(&self, units: Vec<Unit>, finished: &mut Finished, boosts: &Boosts) {
         let mut wanted = Vec::with_capacity(units.len());
         for unit in &units {
@@ -193,7 +193,7 @@ impl Top<'_> {
         }
     }
 
-    /// `loose` are its members outside the segments.
+    /// Finishes a group. `loose` are its documents outside segments.
     fn finish_group(
         &self,
         group: u64,
@@ -228,7 +228,7 @@ impl Top<'_> {
         finished.push(most, None, documents);
     }
 
-    /// Scores those of the units that may match.
+    /// Scores the given units that may match.
     fn score_units(&self, mut units: Vec<Unit>) -> ScoredUnits {
         let mut scored = ScoredUnits::default();
         units.retain(|unit| self.coverage_bound(*unit) > 0.0);
@@ -256,8 +256,8 @@ impl Top<'_> {
         scored
     }
 
-    /// Other units without a group that hold neighbours of finished documents: of the latest, and of those that
-    /// may be among the best.
+    /// The units without a group that are not finished and contain neighbours of finished documents: of recent ones, and of those
+    /// that may be among the best.
     fn units_beside(&self, finished: &mut Finished) -> Vec<Unit> {
         let least = finished.threshold.get();
         let mut units = Vec::new();
@@ -280,7 +280,7 @@ impl Top<'_> {
         units
     }
 
-    /// The unit of a document that is in a segment.
+    /// The unit of a document in a segment.
     fn unit_of(&self, sequence: u64) -> Option<Unit> {
         let mut segments = (0..).zip(&self.view.segments);
         segments.find_map(|(number, segment)| {

@@ -1,10 +1,10 @@
-//! The best documents for a question, without scoring all that match: the same ones with the same scores as
-//! [`crate::Index::rank_for`] and [`crate::boost`] give.
+//! Finds the best documents for a question without scoring all matching documents. The documents and scores are those of
+//! [`crate::Index::rank_for`] and [`crate::boost`].
 //!
-//! Each block and each unit of documents (see [`crate::index::bounds`]) has an upper bound of its scores. They
-//! are scored in falling order of their bounds, until no other can have a document among the best. This is done
-//! twice: with blocks for the best texts, to which linked identifiers and pairs of terms apply, and with units
-//! for the best documents with what their groups and neighbours add.
+//! Each block and each unit of documents (see [`crate::index::bounds`]) has an upper bound of its scores. Blocks or units are
+//! scored in descending order of their bounds, until no other can contain a document among the best. This is done twice: with
+//! blocks for the best text scores, to which linked identifiers and pairs of terms apply, and with units for the best documents
+//! with the boosts of their groups and neighbours.
 
 use std::ops::Range;
 
@@ -27,20 +27,20 @@ use crate::scoring::threshold::Threshold;
 use crate::scoring::unit_scores::{Places, Scoring};
 use crate::scoring::waiting::{Cuts, Unit, Waiting};
 
-/// The documents among which a question looks, in the order of their sequences.
+/// The documents that a question is ranked over, in the order of their sequences.
 pub trait Candidates {
-    /// How many there are.
+    /// The number of candidates.
     fn len(&self) -> usize;
 
-    /// Whether there is none.
+    /// Whether there are no candidates.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many come before this one; `None` when it is no candidate.
+    /// The number of candidates before the given one; `None` if it is not a candidate.
     fn position(&self, sequence: u64) -> Option<usize>;
 
-    /// The candidate at a position.
+    /// The sequence of the candidate at a position.
     fn sequence(&self, position: usize) -> Option<u64>;
 }
 
@@ -55,7 +55,7 @@ pub struct TopList {
     pub hits: Vec<Scored>,
 }
 
-/// The best `limit` of the candidates that share a term with the question.
+/// The best `limit` candidates that share a term with the question.
 pub(crate) fn rank(
     view: &View,
     group_units: &GroupUnits,
@@ -94,7 +94,7 @@ pub(super) struct Found {
     pub(super) text: f32,
     pub(super) group: u64,
     pub(super) timestamp: i64,
-    /// Its segment, and its place there; nothing of a document outside the segments.
+    /// The number of its segment, and its position there; unused for a document outside segments.
     place: (u32, u32),
 }
 
@@ -107,16 +107,16 @@ impl Found {
 
 /// Upper bounds for a segment.
 pub(super) struct SegmentState<'a> {
-    /// What each unit matches as a group.
+    /// For each unit, an upper bound of its score as a group.
     pub(super) units: Vec<f32>,
-    /// Texts of each block, by the terms of the question; exact where it is scored.
+    /// For each block, an upper bound of the text scores by the terms of the question; exact if the block is scored.
     blocks: Vec<f32>,
-    /// By linked identifiers; empty where there are none.
+    /// The same by linked identifiers; empty if there are none.
     linked: Vec<f32>,
-    /// Which factors may apply to a block, a bit for each; empty where none raises a score.
+    /// For each block, the factors that may apply to it, one bit each; empty if no factor raises a score.
     raised: Vec<u8>,
     is_scored: Vec<bool>,
-    /// For each factor the documents to which it applies.
+    /// Each factor with the postings of the documents that it applies to.
     factors: Vec<(f32, Vec<&'a [Posting]>)>,
 }
 
@@ -129,12 +129,12 @@ pub(super) struct Top<'a> {
     pub(super) segments: Vec<SegmentState<'a>>,
     /// The product of the factors for each combination of bits.
     products: [f32; 1 << u8::BITS],
-    /// The first are those outside the segments.
+    /// The scored documents. The first `loose` are those outside segments.
     pub(super) found: Vec<Found>,
     pub(super) loose: usize,
-    /// The best score of each term among the documents outside the segments, by group.
+    /// For each group, the best score of each term among the documents outside segments.
     pub(super) loose_groups: FxHashMap<u64, Vec<f32>>,
-    /// The texts of documents with what pairs of terms add.
+    /// The text scores of documents, including pairs of terms.
     pub(super) paired: FxHashMap<u64, f32>,
 }
 
@@ -198,7 +198,7 @@ impl<'a> Top<'a> {
         top
     }
 
-    /// Scores the documents outside the segments.
+    /// Scores the documents outside segments.
     fn score_loose(&mut self) {
         let Scoring { evaluation, ref terms, ref scorer } = self.main;
         let width = self.main.width();
@@ -223,7 +223,7 @@ impl<'a> Top<'a> {
         self.loose = self.found.len();
     }
 
-    /// An upper bound of the texts of a block's documents.
+    /// An upper bound of the text scores of a block's documents.
     fn block_bound(&self, state: &SegmentState<'_>, block: usize) -> f32 {
         let own = state.blocks.get(block).copied().unwrap_or_default();
         if state.linked.is_empty() && state.raised.is_empty() {
@@ -234,7 +234,7 @@ impl<'a> Top<'a> {
         (own + linked) * self.products.get(usize::from(raised)).copied().unwrap_or(1.0)
     }
 
-    /// An upper bound of the texts of a unit's documents.
+    /// An upper bound of the text scores of a unit's documents.
     pub(super) fn text_bound(&self, (segment, unit): Unit) -> f32 {
         let number = segment as usize;
         let (Some(segment), Some(state)) =
@@ -253,7 +253,7 @@ impl<'a> Top<'a> {
         }
     }
 
-    /// Scores blocks until the best texts are among those that are scored.
+    /// Scores blocks until the documents with the best text scores are scored.
     fn score_best_texts(&mut self) {
         let mut best = Threshold::new(PAIRED);
         self.found.iter().for_each(|found| best.push(found.text));
@@ -272,7 +272,7 @@ impl<'a> Top<'a> {
         }
     }
 
-    /// Calls `visit` with an upper bound of the texts of each block that is not scored yet.
+    /// Calls `visit` for each block that is not scored yet, with an upper bound of its text scores.
     fn for_each_block(&self, mut visit: impl FnMut(f32, Unit)) {
         for (number, state) in (0..).zip(&self.segments) {
             let is_plain = state.linked.is_empty() && state.raised.is_empty();
@@ -288,7 +288,7 @@ impl<'a> Top<'a> {
         }
     }
 
-    /// The best texts, best first, with their places among the found ones.
+    /// The documents with the best text scores, best first, with their indexes in `found`.
     fn best_texts(&self) -> Vec<(usize, Ranked)> {
         let ranked = |(place, found): (usize, &Found)| {
             let Found { sequence, text: score, group, timestamp, .. } = *found;
@@ -329,7 +329,7 @@ impl<'a> Top<'a> {
         }
     }
 
-    /// Sets the text of a found document to that with what pairs of terms add.
+    /// Sets the text score of a found document to its score including pairs of terms.
     fn pair(&mut self, number: usize, text: f32) {
         let Some(found) = self.found.get_mut(number) else { return };
         found.text = text;
@@ -343,7 +343,7 @@ impl<'a> Top<'a> {
         }
     }
 
-    /// Those of the documents that match and count, by their texts.
+    /// The documents that match and are candidates, with their text scores.
     pub(super) fn found_in(
         &self,
         number: u32,
@@ -364,8 +364,8 @@ impl<'a> Top<'a> {
         found.collect()
     }
 
-    /// The scores of the texts of documents; not positive where they do not match or do not count. `best` gets
-    /// the best of each term by unit.
+    /// The text scores of documents; not positive for documents that do not match or are not candidates. `best` receives the
+    /// best score of each term, by unit.
     pub(super) fn texts(
         &self,
         number: u32,
@@ -378,13 +378,13 @@ impl<'a> Top<'a> {
         self.main.sum((number as usize, segment), documents, accepts, &mut texts, best);
         self.multiply(number, documents, &mut texts);
         let linked = self.linked_texts(number, segment, documents);
-        // what has nothing but linked identifiers shares no term with the question
+        // A document that matches only linked identifiers shares no term with the question.
         let matching = texts.iter_mut().zip(linked).filter(|(text, _)| **text > 0.0);
         matching.for_each(|(text, linked)| *text += linked);
         texts
     }
 
-    /// The sequence and the position of a document of a segment; `None` where it does not count.
+    /// The sequence and the position of a candidate in a segment; `None` if the document is not a candidate.
     fn position(&self, segment: &Segment, place: u32) -> Option<(u64, usize)> {
         if segment.has_removed() && segment.is_removed(place) {
             return None;
@@ -395,7 +395,7 @@ impl<'a> Top<'a> {
         Some((sequence, position?))
     }
 
-    /// Applies the factors to scores of documents.
+    /// Multiplies the scores of documents by the factors that apply.
     fn multiply(&self, segment: u32, documents: &Places, scores: &mut [f32]) {
         let factors = self.segments.get(segment as usize).map(|state| &state.factors);
         let mut applies = vec![false; scores.len()];
@@ -413,7 +413,7 @@ impl<'a> Top<'a> {
         }
     }
 
-    /// What linked identifiers add to documents; empty where there are none.
+    /// The contributions of linked identifiers to documents; empty if there are none.
     fn linked_texts(&self, number: u32, segment: &Segment, documents: &Places) -> Vec<f32> {
         let Some(linked) = &self.linked else { return Vec::new() };
         let mut texts = vec![0.0; documents.places.len()];
@@ -422,7 +422,7 @@ impl<'a> Top<'a> {
         texts
     }
 
-    /// Adds what linked identifiers count.
+    /// Adds the contributions of linked identifiers.
     fn link(&mut self, linked: Scoring<'a>) {
         let segments = self.view.segments.iter().zip(&mut self.segments).enumerate();
         for (number, (segment, state)) in segments {

@@ -1,4 +1,4 @@
-//! Scores of the documents of some units of a segment, and upper bounds for all units.
+//! Scores of the documents in some units of a segment, and upper bounds for all units.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use crate::scoring::groups::MAXIMUM_TERMS;
 use crate::scoring::ranking::Scorer;
 use crate::scoring::search::Evaluation;
 
-/// Documents of a segment: places by unit, ascending within each.
+/// Documents of a segment: positions ordered by unit, ascending within each unit.
 pub(crate) struct Places {
-    /// How many the segment has.
+    /// The number of documents in the segment.
     documents: usize,
     pub(crate) places: Vec<u32>,
     pub(crate) units: Vec<Range<usize>>,
@@ -30,8 +30,7 @@ impl Places {
         self.units.push(start..self.places.len());
     }
 
-    /// Calls `visit` with each posting of one of the documents: the number of the unit, the number of the
-    /// document, the posting.
+    /// Calls `visit` for each posting of the documents, with the index of the unit, the index of the document, and the posting.
     pub(crate) fn for_each(
         &self,
         postings: &[Posting],
@@ -63,7 +62,7 @@ impl Places {
     }
 }
 
-/// A query in the state of a collection.
+/// A query with the statistics of a collection.
 pub(crate) struct Scoring<'a> {
     pub(crate) evaluation: &'a Evaluation<'a>,
     pub(crate) terms: Vec<WeightedTerm>,
@@ -76,13 +75,13 @@ impl<'a> Scoring<'a> {
         Self { evaluation, terms, scorer }
     }
 
-    /// Terms that count for the coverage of groups.
+    /// The number of terms that count for the coverage of groups.
     pub(crate) fn width(&self) -> usize {
         self.terms.len().min(MAXIMUM_TERMS)
     }
 
-    /// Adds to the sum of each unit the most that the terms contribute to any of its documents: an upper bound
-    /// of each score, and of what the unit as a group matches.
+    /// Adds to the sum of each unit the maximum contributions of the terms to any of its documents. The sum is an upper bound of
+    /// the score of each document, and of the coverage of the unit as a group.
     pub(crate) fn add_bounds(
         &self,
         (number, segment): (usize, &Segment),
@@ -126,9 +125,9 @@ impl<'a> Scoring<'a> {
         }
     }
 
-    /// Sums what the terms contribute to each document that `accepts` accepts by its place, in the order in
-    /// which all sums are made. `best` gets the best of each term that counts for groups, by unit. The sums of
-    /// the other documents are not positive.
+    /// Sums the contributions of the terms to each document whose position `accepts` accepts, in the order that all sums use.
+    /// `best` receives, for each unit, the best score of each term that counts for groups. The sums of other documents are not
+    /// positive.
     pub(crate) fn sum(
         &self,
         (number, segment): (usize, &Segment),

@@ -1,22 +1,22 @@
-//! Units in the order of their bounds, as far as they are needed.
+//! Returns units in the order of their bounds, as long as they are needed.
 
 use std::ops::Range;
 
-/// Units scored between two looks at whether more are needed.
+/// Number of units that are scored between two checks whether more are needed.
 const BATCH: usize = 24;
 
-/// The share of the highest bound at which the first look ends, and that below which everything is looked at.
+/// Shares of the highest bound: the end of the first range, and the bound below which all units form one range.
 const FIRST_CUT: f32 = 0.8;
 const LAST_CUT: f32 = 0.1;
 
-/// Sums of rounded numbers may exceed the sum of their bounds by this factor.
+/// Factor by which a sum of rounded numbers may exceed the sum of their bounds.
 pub(crate) const ROUNDING: f32 = 1.0001;
 
-/// A unit or a block by the number of its segment and its own.
+/// A unit or a block: the number of its segment, and its number there.
 pub(crate) type Unit = (u32, u32);
 
-/// Ranges of bounds, the highest first: so few units are looked at until a threshold is known that sorting all
-/// is not worth it.
+/// Ranges of bounds, the highest first. Few units are examined until a threshold is known, so that most units need not be
+/// sorted.
 pub(crate) struct Cuts {
     most: f32,
     end: f32,
@@ -28,7 +28,7 @@ impl Cuts {
         Self { most, end: f32::INFINITY }
     }
 
-    /// The next range; `None` when what is left is below `least`.
+    /// The next range; `None` if all remaining bounds are below `least`.
     pub(crate) fn next(&mut self, least: f32) -> Option<Range<f32>> {
         if self.most <= 0.0 || self.end <= least.max(f32::MIN_POSITIVE) {
             return None;
@@ -48,7 +48,7 @@ impl Cuts {
     }
 }
 
-/// Units with upper bounds, the highest of which are taken first.
+/// Units with upper bounds; the highest are taken first.
 #[derive(Default)]
 pub(crate) struct Waiting {
     units: Vec<(f32, Unit)>,
@@ -63,12 +63,12 @@ impl Waiting {
         }
     }
 
-    /// To be called before units are taken.
+    /// Sorts the units; to be called before [`Self::next`].
     pub(crate) fn sort(&mut self) {
         self.units.sort_unstable_by(|left, right| left.0.total_cmp(&right.0));
     }
 
-    /// Takes some of those with the highest bounds; `None` when all others are below `least`.
+    /// Takes some units with the highest bounds; `None` if all others are below `least`.
     pub(crate) fn next(&mut self, least: f32) -> Option<Vec<Unit>> {
         let rest = self.units.len().saturating_sub(BATCH);
         let units = self.units.drain(rest..).filter(|(bound, _)| bound * ROUNDING >= least);

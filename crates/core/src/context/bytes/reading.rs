@@ -133,7 +133,7 @@ async fn read_parts(session: &Arc<Session>, path: &str) -> Result<(Vec<Part>, Ve
     .await
 }
 
-/// The bytes of a file, when they are those that the parts say.
+/// The bytes, if they match the digests of the parts.
 pub fn verified(file: Vec<u8>, parts: &[Part]) -> Option<Vec<u8>> {
     let contents = file::read(file)?;
     let is_whole = contents.len() as u64 == size_of(parts)
@@ -152,7 +152,7 @@ fn ranges(parts: &[Part]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The error of bytes that are not those of the record of a path.
+/// The error for bytes that are missing or do not match the record at a path.
 pub fn damaged(path: &str) -> Error {
     Error::new(
         Code::Corrupt,

@@ -1,13 +1,13 @@
-//! Parser of lines that `grep`, `rg` and similar tools print. Written by hand: the equivalent regular expressions repeat a
-//! Unicode class 250 times, and compiling them takes longer than most previews.
+//! Parses the lines that `grep`, `rg` and similar tools print. The parser is written by hand: the equivalent regular expressions
+//! repeat a Unicode class 250 times, and compiling them takes longer than most previews.
 
-/// Characters that the name of a file has at most, behind its first.
+/// Maximum number of characters of a file name after its first character.
 const MAX_NAME: usize = 250;
-/// Digits of a line's number, and of a column's.
+/// Maximum number of digits of a line number; the next constant is that of a column number.
 const MAX_DIGITS: usize = 9;
 const MAX_COLUMN_DIGITS: usize = 6;
 
-/// A line that names a file, and what is in that file.
+/// A hit: the file name, the line number, and the text of the line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Hit<'t> {
     pub name: &'t str,
@@ -41,13 +41,13 @@ pub(super) fn numbered(line: &str) -> Option<Hit<'_>> {
     None
 }
 
-/// `12:text` below a line with the file's name: the number, and the text.
+/// `12:text` below a line with the file's name: the line number, and the text.
 pub(super) fn headed(line: &str) -> Option<(&str, &str)> {
     let (number, said) = number_before(line, b":-")?;
     Some((number, without_column(said)))
 }
 
-/// Bytes of `C:\` or `C:/`.
+/// The length of a drive at the start of a line, `C:\` or `C:/`; 0 if there is none.
 fn drive_length(line: &str) -> usize {
     match line.as_bytes() {
         [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic() => 3,
@@ -55,7 +55,7 @@ fn drive_length(line: &str) -> usize {
     }
 }
 
-/// The number that a text begins with, and what follows the sign behind it.
+/// The number at the start of a text, and the text after the separator that follows the number.
 fn number_before<'t>(text: &'t str, signs: &[u8]) -> Option<(&'t str, &'t str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).take(MAX_DIGITS + 1).count();
     let has_sign = text.as_bytes().get(digits).is_some_and(|sign| signs.contains(sign));

@@ -128,7 +128,7 @@ fn prepare(
     let sample = indexed(&contents, &before).map_err(failed)?;
     let mut report = pass.report();
     report.add_all(&contents.report());
-    // What comes piece by piece is in a conversation as its placeholder alone.
+    // The conversation contains only the placeholder of a streamed output.
     let shown = Shown::of(Some(stream_bytes), placeholder.as_deref());
     let noted = Noted::new(&report, shown);
     let end = head.len();

@@ -41,7 +41,7 @@ impl Part {
     }
 }
 
-/// Which record an entry is made of.
+/// The record that an entry represents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum PackedRecord {
@@ -66,18 +66,18 @@ pub enum PackedRecord {
         run_id: String,
         /// The step of the run.
         step_id: String,
-        /// When it was written, ISO 8601.
+        /// The time at which it was written, ISO 8601.
         timestamp: String,
     },
 }
 
-/// A record on its way into a pack.
+/// A formatted record.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub part: Part,
-    /// What it is made of.
+    /// The record that the entry represents.
     pub record: PackedRecord,
-    /// What it is found by, the most telling first.
+    /// The most descriptive text for ranking.
     title: String,
     labels: String,
     body: String,

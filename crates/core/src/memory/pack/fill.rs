@@ -98,7 +98,7 @@ struct Selection {
     chosen: Vec<Entry>,
     /// Their indices among all entries.
     numbers: HashSet<usize>,
-    /// The places of those of which only the beginning was chosen.
+    /// The indices, among all entries, of those that are cut to their beginning.
     cut: HashSet<usize>,
 }
 

@@ -28,7 +28,7 @@ use entry::{Entry, Part};
 
 pub use entry::PackedRecord;
 
-/// What a pack is to hold.
+/// The arguments of a context pack.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PackRequest {
@@ -53,22 +53,22 @@ pub struct Pack {
     map: Option<RenderMap>,
 }
 
-/// What a pack holds within a budget.
+/// The content of a pack within a budget.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Filled {
-    /// Markdown.
+    /// The text as Markdown.
     #[serde(skip)]
     pub text: String,
-    /// The records in it, most useful first.
+    /// The records in the text, most useful first.
     pub included: Vec<PackedRecord>,
-    /// Those of them of which only the beginning is in it.
+    /// The records in `included` that are cut to their beginning.
     pub cut: Vec<PackedRecord>,
-    /// The others, most useful first.
+    /// The records that are not in the text, most useful first.
     pub left_out: Vec<PackedRecord>,
-    /// A map of the repository is in it.
+    /// Whether the text contains a map of the repository.
     pub has_repo_map: bool,
-    /// There is a map, and no room for it.
+    /// Whether there is a map that does not fit into the budget.
     pub lacks_repo_map: bool,
 }
 

@@ -190,7 +190,7 @@ proptest! {
         prop_assert_eq!(filled.has_repo_map, text.contains("## Repository map"));
         prop_assert!(text.encode_utf16().count() <= most, "{} > {most}", text.encode_utf16().count());
         prop_assert_eq!(&text, &pack.fill(most).text);
-        // Whole records: each line of the lists is one of the whole pack's, or cut where it is larger.
+        // Each line of the lists is a line of the complete pack, or cut if it is too long.
         let whole = pack.fill(usize::MAX).text;
         for line in text.lines().filter(|line| line.starts_with("- ")) {
             prop_assert!(whole.lines().any(|one| one == line) || line.contains('…'), "{line}");

@@ -1,4 +1,4 @@
-//! The best documents are those of the full pass, on random stores.
+//! Compares the best documents with those of the full ranking, on random stores.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::index::segment::Segment;
 use crate::index::tail::TailDocument;
 use crate::scoring::boosts::boost;
 
-/// Words of texts and questions: few, so that many documents share them.
+/// The words of texts and questions: few, so that many documents share them.
 const WORDS: [&str; 24] = [
     "login",
     "form",
@@ -39,7 +39,7 @@ const WORDS: [&str; 24] = [
     "zebra",
 ];
 
-/// A store as it comes about: where its documents are, and which of them are gone.
+/// A generated store: the locations of its documents, and the removed ones.
 #[derive(Clone, Debug)]
 struct Store {
     documents: Vec<Made>,
@@ -61,7 +61,7 @@ struct Made {
 }
 
 impl Made {
-    /// Low numbers of words are frequent.
+    /// Words with low numbers are frequent.
     fn word(number: u8) -> &'static str {
         let share = f32::from(number) / 256.0;
         WORDS[(share * share * WORDS.len() as f32) as usize]
@@ -158,7 +158,7 @@ fn documents() -> impl Strategy<Value = Vec<Made>> {
     prop::collection::vec(made, 450..1600)
 }
 
-/// How groups lie: all different, one after the other, alternating, one for all, none.
+/// Arranges the groups: all different, consecutive, alternating, one for all, none.
 fn arrange(documents: &mut [Made], arrangement: u8) {
     let mut current = 0;
     for (number, document) in documents.iter_mut().enumerate() {
