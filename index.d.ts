@@ -232,9 +232,9 @@ interface RedactedValue<T = unknown> {
     /** The findings by rule; empty if the input contains no secret. */
     findings: RedactionFinding[];
 }
-/** What `redactStream` gives: the stream without its secrets, to be read once. */
+/** The result of `redactStream`: the redacted stream, which can be read once. */
 interface RedactedStream<T extends string | Uint8Array> extends AsyncIterableIterator<T> {
-    /** By rule. Empty until the stream has been read to its end. */
+    /** The findings by rule. Empty until the stream has been read to its end. */
     readonly findings: readonly RedactionFinding[];
 }
 
@@ -665,13 +665,13 @@ interface ContextPointer<Task extends TaskId = number> {
     mediaType?: string;
     /** `true` where the stored result is only the beginning of the tool's output. */
     cut?: boolean;
-    /** How many secrets were replaced in the record when it was stored, by rule; absent where there were none, and in records of earlier releases. */
+    /** The number of secrets replaced when the record was stored, by rule. Absent if there were none, and in records of earlier releases. */
     redactions?: RedactionFinding[];
-    /** With `shownBytes`: how many bytes the output would have taken in the conversation. */
+    /** Present with `shownBytes`: the size that the output would have in the conversation, in bytes. */
     outputBytes?: number;
     /**
-     * How many bytes the placeholder has that `offload` gave in place of the output. Absent where the conversation got the output itself, where
-     * `offloadAll` replaced the output for the sake of the others, and where `offloadValue` replaced parts of it.
+     * The size in bytes of the placeholder with which `offload` replaced the output. Absent if the conversation contains the output itself,
+     * if `offloadAll` replaced the output because of the total size, and if `offloadValue` replaced parts of the output.
      */
     shownBytes?: number;
 }
@@ -712,38 +712,38 @@ interface StoredContext<T = unknown, Task extends TaskId = number> {
     outputBytes?: number;
     /** See {@link ContextPointer.shownBytes}. */
     shownBytes?: number;
-    /** The tool's output, as `JSON.parse(JSON.stringify(output))` gives it. */
+    /** The tool's output, as `JSON.parse(JSON.stringify(output))` returns it; binary data as `Uint8Array`. */
     result: T;
 }
-/** The files of a stored output, as another directory has them. */
+/** The files of a stored output, as they are in another directory. */
 interface ContextFiles {
     /** The name of the record's file. */
     filename: string;
-    /** The text of that file. */
+    /** The content of the record's file. */
     record: string;
-    /** What is in the file beside it that ends in `.bin`, where the output holds bytes. */
+    /** The content of the accompanying file that ends in `.bin`, if the output contains binary data. */
     bytes?: Uint8Array | null | undefined;
 }
-/** Options of `importRecord`. `undefined` and `null` mean the default. */
+/** Options of `importRecord`. An option that is `undefined` or `null` has its default. */
 interface ImportRecordOptions extends CancellationOptions {
     /**
-     * Say what would be stored, and store nothing.
+     * Whether to return the result of the import without storing anything.
      * @default false
      */
     dryRun?: boolean | null | undefined;
 }
-/** What came of `importRecord`. */
+/** The result of `importRecord`. */
 interface ImportedRecord {
-    /** Where it is stored. */
+    /** The path of the stored context. */
     filepath: string;
-    /** Its handle, made of its content again. */
+    /** The handle, recomputed from the content. */
     handle: string;
-    /** It was not there before. */
+    /** Whether the output was not in the directory before. */
     isNew: boolean;
-    /** What was redacted in it, by rule. */
+    /** The secrets that the import replaced, by rule. */
     redactions: RedactionFinding[];
 }
-/** What `selectRelevantContexts` needs of a pointer. Every `ContextPointer` is one. */
+/** The members of a pointer that `selectRelevantContexts` reads. Every `ContextPointer` has them. */
 interface SelectablePointer {
     filepath: string;
     toolName?: string | null | undefined;
@@ -1409,7 +1409,7 @@ interface SearchOptions extends ContextFilter, CancellationOptions {
      */
     snippetLength?: number | null | undefined;
     /**
-     * Say of each hit which terms counted, and in which fields they stand.
+     * Whether each hit lists the terms that contributed to its score, and the fields that contain them.
      * @default false
      */
     explain?: boolean | null | undefined;
@@ -1430,8 +1430,8 @@ interface SearchHit<Task extends TaskId = number> extends ContextPointer<Task> {
      */
     snippets: SearchSnippet[];
     /**
-     * With `explain`: what counted, most first. The score is made of these terms alone; one `matchedBy` similar words is worth half, and
-     * no more than the worst of the other hits. Empty when the query has nothing but stop words, filters and exclusions.
+     * Present with `explain`: the terms that make up the score, largest contribution first. A hit that is `matchedBy` similar words has
+     * half its score, and at most that of the lowest other hit. Empty if the query has only stop words, filters and exclusions.
      */
     explain?: MatchedTerm[];
 }
@@ -1827,17 +1827,19 @@ declare class ContextManager<Task extends TaskId = number> {
      */
     forget(filepath: string): Promise<boolean>;
     /**
-     * Stores an output that another directory has, under the name of its file and with its session: redacted again, with the handle of its
-     * content whatever the record says. Its session is over, so that the retention of this directory applies to it. Nothing is replaced.
+     * Stores an output of another directory, under its file name and with its session. It is redacted again, and its handle is
+     * recomputed from its content. The session counts as ended, so that this directory's retention applies to the output. Existing
+     * files are never replaced.
      *
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT` for what is no record or no name of one; `ERR_CONTEXT_CORRUPT` when its bytes are
-     * missing or not those that it says; `ERR_CONTEXT_CONFLICT` when another file has the name; `ERR_CONTEXT_REDACTION`,
-     * `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_IO`; the signal's reason. Nothing is stored then
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT` if the content is not a record or the name not that of a record's file;
+     * `ERR_CONTEXT_CORRUPT` if the binary data is missing or does not match the record; `ERR_CONTEXT_CONFLICT` if another file has the
+     * name; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_IO`; the signal's reason. Nothing is stored in these
+     * cases
      */
     importRecord(files: ContextFiles, options?: ImportRecordOptions | null): Promise<ImportedRecord>;
     /**
-     * Keeps a context, by its path or handle, whatever `retention.maxLiveBytes` and `maxLiveFiles` say, until `unpin`. This manager
-     * knows of it, other processes of the session do not.
+     * Exempts a context, given by its path or handle, from `retention.maxLiveBytes` and `retention.maxLiveFiles` until `unpin` is
+     * called. The pin is in this manager's memory: other processes of the session do not see it.
      *
      * @returns whether this manager has such a context
      */
@@ -1907,24 +1909,24 @@ declare class ContextManager<Task extends TaskId = number> {
 declare const DEFAULT_CONTEXT_DIRECTORY = "~/.agent/context";
 declare const DEFAULT_PERSIST_THRESHOLD = 32768;
 
-/** Redaction of what comes piece by piece, off the JavaScript thread. */
+/** Redacts a stream, off the JavaScript thread. */
 
 /**
- * Takes the secrets out of a stream of text or bytes, in bounded memory and off the JavaScript thread: a log of any length, the
- * output of a process, a file. Gives chunks of the kind that it is given, not of the same lengths. Bytes are UTF-8; those that are not
- * pass unchanged, and half of a surrogate pair in a text becomes U+FFFD.
+ * Redacts a stream of text or bytes in bounded memory and off the JavaScript thread: a log of any length, the output of a process,
+ * a file. The chunks of the result have the type of the source's chunks, but not their lengths. Bytes are decoded as UTF-8; bytes that
+ * are not UTF-8 pass unchanged. A lone surrogate in a text becomes U+FFFD.
  *
- * Up to 4 MiB (UTF-8), all chunks together become what `redact` makes of the whole text. A longer stream is redacted in parts of
- * about 2 MiB, not as JSON but as text. A cut between two parts is made only where redacting 72 KiB before it and 72 KiB behind it
- * gives the same together as separately, so that it divides no secret of up to 64 KiB; the end of a line is preferred. Where a part
- * has no such place, as within a secret of megabytes, nothing of it is passed on: `[REDACTED:unscanned]` takes the place of
- * everything up to the next place for a cut.
+ * For up to 4 MiB (UTF-8), the result is that of `redact` for the complete text. A longer stream is redacted in parts of about 2 MiB,
+ * as text even if it is JSON. The stream is cut between two parts only where redacting 72 KiB before the cut and 72 KiB after it
+ * together gives the same result as redacting them separately, so that no secret of up to 64 KiB is divided; line ends are preferred.
+ * If a part has no such place, for example because a secret takes several megabytes, `[REDACTED:unscanned]` replaces everything up to
+ * the next place for a cut.
  *
  * @param source read once, a chunk at a time. It is closed when the caller stops reading.
- * @param options `false` gives the chunks as they are
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT`. Reading rejects with that for a chunk of another kind than the first, with
- * `ERR_CONTEXT_REDACTION` when it cannot be told what is secret, and with what the source throws; no more of the stream is passed on
- * then.
+ * @param options with `false`, the chunks pass unchanged
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`. Reading rejects with this error for a chunk of another type than the first, with
+ * `ERR_CONTEXT_REDACTION` if secrets cannot be determined, and with errors of the source; the rest of the stream is not returned in
+ * these cases.
  * @example
  * ```ts
  * await pipeline(process.stdin, (source) => redactStream(source), process.stdout)
@@ -2132,7 +2134,7 @@ interface NoteInput {
     /** @default 'manual' */
     source?: NoteSource | null | undefined;
 }
-/** Options of `buildContextFromMemory` and `contextPack`. `undefined` and `null` mean the default. */
+/** Options of `buildContextFromMemory` and `contextPack`. An option that is `undefined` or `null` has its default. */
 interface ContextPackOptions extends CancellationOptions {
     /** The task of the model: records that share a word with it come first. */
     query?: string | null | undefined;
@@ -2152,22 +2154,22 @@ interface ContextPackOptions extends CancellationOptions {
     /** Returns the number of tokens of a text, by your model's tokeniser. Required with `maxTokens`; called up to eight times. */
     countTokens?: ((text: string) => number) | null | undefined;
 }
-/** A pack of what is remembered, and what it could not hold. */
+/** A context pack: its text, and the included and omitted records. */
 interface ContextPack {
-    /** Markdown, as `buildContextFromMemory` gives it. */
+    /** The text as Markdown, equal to the result of `buildContextFromMemory`. */
     text: string;
-    /** The records in it, most useful first. */
+    /** The records in the text, most useful first. */
     included: PackedRecord[];
-    /** Those of them of which only the beginning is in it: they are larger than the whole budget. */
+    /** The records in `included` that are cut to their beginning, because they are larger than the complete budget. */
     cut: PackedRecord[];
-    /** The records that came into question and are not in it, most useful first. */
+    /** The considered records that are not in the text, most useful first. */
     leftOut: PackedRecord[];
-    /** A map of the repository is in it. */
+    /** Whether the text contains a map of the repository. */
     hasRepoMap: boolean;
-    /** There is a map, and no room for it. */
+    /** Whether there is a map that does not fit into the budget. */
     lacksRepoMap: boolean;
 }
-/** Which record a pack holds, or leaves out. */
+/** Identifies a record that a pack includes or omits. */
 type PackedRecord = {
     kind: RecordKind;
     id: string;
@@ -2177,7 +2179,7 @@ type PackedRecord = {
     stepId: string;
     timestamp: string;
 };
-/** What a map is drawn around. */
+/** The focus of a map. */
 interface RepoMapFocus {
     /** What the map focuses on: paths of files and folders below the workspace, names of symbols, and words. */
     focus?: readonly string[] | null | undefined;
@@ -2413,7 +2415,7 @@ declare class RepoMemory {
      */
     buildContextFromMemory(maxChars: number, options?: ContextPackOptions | null): Promise<string>;
     /**
-     * As {@link RepoMemory.buildContextFromMemory}, with the records that the text holds and those that it leaves out.
+     * As {@link RepoMemory.buildContextFromMemory}, but also returns which records the text contains and which it omits.
      *
      * @throws (rejects) as {@link RepoMemory.buildContextFromMemory}
      * @example
@@ -2572,9 +2574,9 @@ interface StateItem<Value extends StateValue = StateValue> {
 interface StateValueOptions {
     /** The time to live: ms, or a duration such as `'12h'`. Without it, the item does not expire. */
     ttl?: string | number | null | undefined;
-    /** When the item expires, in place of `ttl`. One whose time is past is not there. */
+    /** When the item expires; set instead of `ttl`. An item whose time is past does not exist. */
     expiresAt?: Time | null | undefined;
-    /** What the value is, to its readers; this package does not look at it. */
+    /** The media type of the value, for its readers; this package does not use it. */
     mediaType?: string | null | undefined;
 }
 /** Options of `put()`. */
@@ -3392,7 +3394,7 @@ type ToolParameterSchema = {
     type: 'string' | 'integer' | 'boolean' | 'array';
     description?: string;
     default?: string | number | boolean;
-    /** Of a text. */
+    /** The allowed values of a text. */
     enum?: string[];
     minLength?: number;
     maxLength?: number;
@@ -3510,7 +3512,7 @@ interface SearchContextsParameters {
      */
     limit?: number;
     /**
-     * Say why each was found.
+     * Whether to explain why each output was found.
      * @default false
      */
     explain?: boolean;

@@ -13,7 +13,7 @@ import { entry, storeIn } from './support/stores.ts'
 /** More than the thread pool has workers. */
 const LONG_SAVES = 2 * Math.max(4, availableParallelism())
 /** Redacting some of them takes longer than all small calls together. */
-const LONG_TEXT = 'sig='.repeat(3 * 2 ** 18)
+const LONG_TEXT = 'sig='.repeat(3 * 2 ** 20)
 const VERY_LONG_TEXT = 'sig='.repeat(2 ** 21)
 const ENTRY = { toolName: 'run', params: {}, result: 'done', success: true }
 
