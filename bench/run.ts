@@ -24,7 +24,7 @@ import { Workspace } from './workspace.ts'
 
 async function main(parameters: string[]): Promise<void> {
   const options = readOptions(parameters)
-  const peers = await Peers.load()
+  const peers = options.against === undefined ? await Peers.load() : new Peers()
   const workspace = new Workspace(options.directory)
   // Interrupted or not, nothing stays.
   process.once('exit', () => workspace.remove())

@@ -46,7 +46,7 @@ impl Memory {
         let Some(map) = &self.map else {
             return Err(Error::new(
                 Code::Unsupported,
-                "a memory that was opened by its hash has no workspace; open it with the option workspace",
+                "a memory that was opened by its hash has no workspace; open it with workspace",
             ));
         };
         self.check_directory()?;
