@@ -13,8 +13,8 @@ import { entry, storeIn } from './support/stores.ts'
 /** More than the thread pool has workers. */
 const LONG_SAVES = 2 * Math.max(4, availableParallelism())
 /** Redacting some of them takes longer than all small calls together. */
-const LONG_TEXT = 'sig='.repeat(3 * 2 ** 20)
-const VERY_LONG_TEXT = 'sig='.repeat(2 ** 21)
+const LONG_TEXT = 'secret="a" '.repeat(2 ** 19)
+const VERY_LONG_TEXT = 'secret="a" '.repeat(3 * 2 ** 18)
 const ENTRY = { toolName: 'run', params: {}, result: 'done', success: true }
 
 describe('small calls beside more long saves than there are threads', () => {
