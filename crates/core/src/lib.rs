@@ -15,7 +15,8 @@
 //!
 //! Terms:
 //! - *context*: a tool's output, stored as one record with a unique name.
-//! - *session*: the contexts of one agent's run, live while a process holds its lease.
+//! - *session*: the contexts of one agent's run, live while a process holds its lease,
+//!   a locked file.
 //! - *pointer*: the metadata of a context, with the path of its record.
 //! - *entry*: one line of a history, or one Markdown file of a store.
 //! - *memory*: conventions, decisions, notes and summaries about one repository.

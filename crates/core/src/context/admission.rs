@@ -1,5 +1,5 @@
-//! The filter of a search: which contexts the options and the query's own conditions admit. `search` and `collection`
-//! ask it for each pointer.
+//! Decides which contexts a search may return: combines the filter in the search's options with the conditions in the
+//! query text, such as `tool:name`. `search` applies it to each pointer.
 
 use text_index::SearchSyntax;
 

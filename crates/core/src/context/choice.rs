@@ -1,4 +1,6 @@
-//! The last steps of a selection: adds the neighbours of strong hits, and takes contexts until the budget is used up.
+//! The last steps of a selection. Inserts the neighbours of strong hits, and takes contexts until the budget is used
+//! up. A hit is strong if it has at least half of the best score; its neighbours are the contexts just before and after
+//! it that were saved for the same query or task.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! The redacted parts of a record beside its result. `save` and `streamed` build records with it.
+//! All parts of a record except the result (tool name, arguments, description, times, ids, outcome), redacted. `save`
+//! and `streamed` build records from them.
 
 use std::{borrow::Cow, sync::Arc};
 

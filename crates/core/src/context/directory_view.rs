@@ -1,5 +1,5 @@
-//! The contexts of all sessions for `selectRelevantContexts`: pointers of all files of the directory and an index of
-//! them, refreshed before each selection.
+//! The contexts that `selectRelevantContexts` covers if other sessions are included: the pointers of all context files
+//! in the directory, with an index of them. Refreshed before each such selection.
 
 use std::{
     collections::HashSet,

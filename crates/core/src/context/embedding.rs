@@ -1,4 +1,5 @@
-//! The texts of contexts that the caller's embedding model turns into vectors.
+//! The text of a context from which the caller's embedding model computes its vector: the description and the beginning
+//! of the result.
 
 use super::{
     context_directory::ContextDirectory, held::Held, pointer_table::PointerTable, record,

@@ -1,4 +1,4 @@
-//! Query filters for contexts, which listings, searches, selections and removals share.
+//! The filter by query, task, tool, call, session and time that `search`, `selection`, `grep` and `forget` share.
 
 use redaction::{Redaction, RedactionSession};
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Removes all contexts that match a filter.
+//! Removes all contexts that match a filter, either of this session or of another one that is over.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! A short description of what calls returned, for listings of calls: the tool's message, or the number of elements,
-//! hits or lines of the result.
+//! A short description of each of several results, for listings of calls: the number of elements, search hits or lines.
 
 use std::sync::Arc;
 

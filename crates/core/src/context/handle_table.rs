@@ -1,10 +1,13 @@
-//! The table of handles of a directory: an append-only file that says for every process which file each handle refers
-//! to.
+//! The table of handles of a directory: a file, shared by all processes, that maps each handle to the files of the
+//! contexts with that handle.
 //!
-//! Rows have a fixed size: `ctx_<16 hex> <mark> <file name>`, filled with spaces and ended by a line feed. A row is
-//! added before a save is acknowledged; concurrent rows are added in one write. The table is a cache: a file found
-//! through it is verified against its record, files without a row are found by reading the directory, and a damaged
-//! table is removed and rebuilt from the records. It is therefore never synchronised.
+//! Rows have a fixed size and are only appended: `ctx_<16 hex> <mark> <file name>`, padded with spaces and ended by a
+//! line feed. The mark is one character: the context was saved, or removed by a bound of its live session, or by the
+//! retention policy. A row is added before a save is acknowledged; concurrent rows are added in one write.
+//!
+//! The table is a cache: a file found through it is verified against its record, files without a row are found by
+//! reading the directory, and a table that is damaged or has mostly obsolete rows is deleted and rebuilt from the
+//! records. The table is therefore never written with fsync.
 
 use std::{
     ops::Range,
@@ -233,7 +236,7 @@ impl HandleTable {
         Ok((file.try_lock()? != LockAttempt::Held).then_some(file))
     }
 
-    /// Compacts the table if most of its rows name removed files.
+    /// Deletes the table if most of its rows name removed files.
     ///
     /// # Errors
     /// The disk's.

@@ -1,4 +1,5 @@
-//! The cached form of a record, which is also the form in which JavaScript gets it.
+//! The form in which records are cached and passed to JavaScript. A result that is a long text is decoded and kept
+//! apart from the rest of the record, so that JavaScript need not parse it.
 
 use storage::Payload;
 

@@ -1,4 +1,5 @@
-//! Importing: the files of a stored output, as a directory of another machine had them.
+//! Imports one context from another directory, such as one on another machine: validates its record, redacts it if the
+//! request asks for that, verifies its binary data, recomputes its handle, and stores the files under the same names.
 
 use std::sync::Arc;
 

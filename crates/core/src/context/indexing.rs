@@ -1,4 +1,5 @@
-//! Chooses the text of an output that is indexed.
+//! The parts of an output that are indexed: its metadata, and at most 128 KiB of its result (of a longer one the
+//! beginning, the end and pieces in between).
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
-//! Removing contexts and ending sessions: `forget` for one context, `clear` for a session, `clear_directory` for the
-//! directory, `close`.
+//! Removing contexts and ending sessions. `forget` removes one context, `clear` all contexts of the session.
+//! `clear_pointers` drops the session's pointers and keeps its files; `clear_directory` removes its files and those of
+//! sessions that are over, and keeps its pointers. `close` releases the session's lease.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,4 +1,5 @@
-//! Lists a directory: pointers from the heads of its records, without reading results.
+//! Lists the contexts of a directory, oldest first: pointers from the heads of the record files, without reading
+//! results, and the contexts that are only in this process's memory.
 
 use std::{collections::HashSet, path::Path, sync::Arc};
 

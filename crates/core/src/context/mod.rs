@@ -1,10 +1,21 @@
-//! `ContextManager`: stores every tool output of a session. Small outputs are cached in memory, large ones are in
-//! files, and a compact pointer to each stays in memory.
+//! `ContextManager`: stores every tool output of a session. Large outputs are written to files. Small ones are cached
+//! in memory, and written to files when the cache exceeds its budget or the options require it. A compact pointer to
+//! each output stays in memory.
 //!
-//! Terms: a *record* is the JSON text of one stored output; a *pointer* is the metadata of a record with its path; a
-//! *handle* is a name derived from a record's content; an *outcome* says how the call ended; a *placeholder* is the
-//! text that replaces an output in a conversation; a *lease* proves that a session is live. `manager` is the façade
-//! that the addon calls.
+//! Terms:
+//! - *context*: one stored output; *record*: its JSON text. A *session record* is something else: a small file that
+//!   names a session.
+//! - *pointer*: the metadata of a context with its path.
+//! - *handle*: a name derived from the content of a context.
+//! - *outcome*: how the call ended.
+//! - *placeholder*: the text that replaces an output in a conversation.
+//! - *lease*: a locked file that proves that a process still uses its sessions.
+//! - *live*, *paused*, *over*: a session is live while a process holds its lease, paused if no process does but its
+//!   session record exists, and otherwise over, or dead. `options::Retention` has the bounds for the contexts of each
+//!   kind.
+//! - *adopt*: to insert the pointer of a context that another manager saved.
+//!
+//! `manager` is the façade that the addon calls.
 
 mod admission;
 mod answer_key;

@@ -1,5 +1,5 @@
-//! The outcome of a call: whether it succeeded, the error, the tool's message. For a call without a result, searches
-//! and reads use it instead.
+//! The outcome of a call: whether it succeeded, the error, the tool's message and the exit code. Searches cover error
+//! and message after the result's text; reads return them if the call has no result.
 
 use json_text::Members;
 

@@ -1,8 +1,8 @@
 //! The index of a manager's outputs: an inverted index of their texts, and the vectors of the caller's embedding model.
 //!
 //! Short outputs are indexed at once. For a long one, a provisional document with its metadata is added, so that
-//! searches can find it, and the text of its result is deferred: the indexing thread adds it later, or the next search
-//! does, which needs the complete index.
+//! searches can find it, and the text of its result is deferred: the indexing thread adds it later. Searches and
+//! selections that need the complete index add all deferred texts first.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,

@@ -1,4 +1,5 @@
-//! Read access to a manager's pointers: single ones, ranges in the order of the calls, and rows for JavaScript.
+//! Read access to a manager's pointers: single pointers, ranges in the order of the calls, and rows, which are pointers
+//! as JSON arrays for JavaScript.
 
 use super::{
     call_set::Positions,

@@ -1,5 +1,5 @@
-//! Resumes a session: restores the pointers of its earlier processes, in the order of their calls, and adopts contexts
-//! of other managers.
+//! Resumes a session: restores the pointers of the contexts that its earlier processes saved, in the order of their
+//! calls. `adopt`, which inserts such a pointer, is also used for the contexts of other sessions in `directory_view`.
 
 use std::sync::Arc;
 

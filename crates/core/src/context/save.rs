@@ -1,4 +1,6 @@
-//! Saving a tool output: redacts it, builds the record, writes it durably, and then updates pointers, cache and index.
+//! Saves a tool output: redacts it, builds the record, writes it to a file if it is large or the options require it (as
+//! durably as they require), and then updates pointers, memory cache and index. If the cache exceeds its budget, the
+//! least recently used small outputs are written to files too.
 
 use std::sync::Arc;
 

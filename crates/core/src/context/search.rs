@@ -1,5 +1,6 @@
-//! Full-text search of stored outputs: takes candidates from the index, best first, and reads the texts where the index
-//! cannot decide and for snippets.
+//! Full-text search of stored outputs. Takes candidates from the index, best first, and reads the text of each one to
+//! check phrases and exclusions and to make snippets. Texts of which only a part is indexed are read too, if the
+//! candidates give too few hits or the query has rare words.
 
 use std::sync::{Arc, OnceLock};
 

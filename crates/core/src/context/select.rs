@@ -1,7 +1,7 @@
-//! Synchronous ranking of given pointers for a question, for `selectRelevantContexts`.
+//! Ranks pointers that the caller passes by their relevance to a question, synchronously, for `selectRelevantContexts`.
 //!
-//! It takes no lock that a save holds: the index publishes snapshots, and a path shows by itself whether it is this
-//! manager's.
+//! Ranking takes no lock that a save holds: the index publishes snapshots, and whether this manager saved a context is
+//! determined from its file name.
 
 use rustc_hash::FxHashSet;
 use text_index::{Boosts, Document, Question, Scored, Which, boost};

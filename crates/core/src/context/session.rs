@@ -1,4 +1,6 @@
-//! The shared state of a session's operations in one directory, and the list of all sessions of this process.
+//! The state that the operations of one manager share (options, directory, pointers, index), and the list of these
+//! states of all managers in this process. Several managers may have the same session id; each has a `Session` of its
+//! own.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 

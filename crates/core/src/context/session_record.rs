@@ -1,5 +1,6 @@
-//! The record of a session whose id the caller chose. While it exists, the session is live or paused and its contexts
-//! are kept. A session without a record is over when no process holds its lease.
+//! The session record: a small JSON file with the id and the times of a session whose id the caller chose. While it
+//! exists, the session is live or paused and its contexts are kept. A session without one is over when no process holds
+//! its lease.
 
 use std::{path::Path, sync::Arc};
 

@@ -1,4 +1,5 @@
-//! The sessions of a directory: lists them with their state, ends them, and sweeps the files of those that are over.
+//! Operations on the sessions of a directory: lists them with their state, pauses and ends them, and sweeps the files
+//! of those that are over. Also access to the directory's table of handles, and to single context files.
 
 use std::{
     path::{Path, PathBuf},

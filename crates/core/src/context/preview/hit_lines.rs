@@ -1,5 +1,5 @@
-//! Parses the lines that `grep`, `rg` and similar tools print. The parser is written by hand: the equivalent regular expressions
-//! repeat a Unicode class 250 times, and compiling them takes longer than most previews.
+//! Parses the lines that `grep`, `rg` and similar tools print. The parser is written by hand: the equivalent regular
+//! expressions repeat a Unicode class 250 times, and compiling them takes longer than most previews.
 
 /// Maximum number of characters of a file name after its first character.
 const MAX_NAME: usize = 250;

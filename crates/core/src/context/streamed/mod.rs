@@ -1,8 +1,9 @@
 //! Results that come in pieces and need not fit into memory.
 //!
 //! Each piece is redacted when it comes ([`redaction::TextStream`], [`redaction::ElementStream`]) and appended to a
-//! temporary file of the directory: text and bytes unchanged, other values as elements of a JSON array. When the stream
-//! ends, the record's head with the outcome is written, and the data is copied after it.
+//! temporary file of the directory: text and bytes as they are, without JSON encoding, other values as elements of a
+//! JSON array. When the stream ends, the record's head with the outcome is written, and the data is copied after it as
+//! JSON.
 //!
 //! | module | contents |
 //! |---|---|
