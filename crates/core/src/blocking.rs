@@ -1,4 +1,5 @@
-//! The functions of [`tasks`] for blocking and long work, with the error type of this crate.
+//! Runs blocking and long work off the runtime's worker threads: the functions of the crate
+//! [`tasks`], for work that returns this crate's error type.
 
 use tasks::Cancelled;
 

@@ -1,4 +1,5 @@
-//! The caller's debug callback.
+//! [`struct@Debug`]: the callback through which callers receive messages about findings that are
+//! not errors.
 
 use std::sync::Arc;
 

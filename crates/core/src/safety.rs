@@ -1,8 +1,9 @@
 //! Checks the owners and modes of directories and files before their first use.
 //!
-//! A directory of another user is refused, because its owner could read the data and replace files.
-//! Other access by other users is only reported, so that files of other programs remain usable.
-//! written by other programs keep working.
+//! A directory of another user (other than root) is refused, because its owner could read the data
+//! and replace files. The caller can allow such directories, and a process of root uses them. All
+//! other findings, such as files of other users or wide permissions, are only reported to the debug
+//! callback, so that files written by other programs remain usable.
 
 use std::{
     collections::HashSet,

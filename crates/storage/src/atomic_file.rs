@@ -1,4 +1,6 @@
-//! Creates and replaces files atomically: readers see a complete file or none.
+//! Creates and replaces files atomically: readers of a new file see all of it or no file, and readers of a replaced
+//! file see all of the old or all of the new contents. An injected file system without `rename` is written in place and
+//! gives its own guarantees only.
 
 use std::{io, path::Path, sync::Arc};
 

@@ -1,7 +1,7 @@
-//! The format of cache files: a magic number and a checksum of the contents.
+//! The format of cache files: 16 magic bytes that name the format and its version, the CRC-32 of the contents (4 bytes,
+//! little endian), and the contents.
 //!
-//! A cache file is 16 bytes that name the format, the CRC-32 of the contents (little endian), and the contents. A file
-//! with other magic bytes or a wrong checksum is ignored, and its owner rebuilds it.
+//! A file with other magic bytes or a wrong checksum has no contents for the reader, which then rebuilds the cache.
 
 const MAGIC: usize = 16;
 const CHECKSUM: usize = 4;

@@ -2,10 +2,12 @@
 //!
 //! The file is never unlinked, and no lock is ever stolen: the kernel releases it when its holder dies for any reason,
 //! and keeps it while its holder is merely stopped. A waiting process polls with short jittered pauses. A process that
-//! has just held the lock and saw others waiting yields to them before it acquires the lock again.
+//! found the lock contended within the last 100 ms, or acquired it 64 times in a row, pauses before it acquires the lock
+//! again, so that a waiting process gets an attempt.
 //!
-//! On file systems whose locks do not bind every process ([`FileSystemKind`]), the lock is taken as well, which orders
-//! the processes of one mount, but it is not exclusive.
+//! On some file systems, a lock does not exclude processes on other hosts or mounts ([`FileSystemKind`]). The lock is
+//! acquired there as well, because it excludes the processes of the same mount, but [`LockGuard::is_exclusive`] is
+//! `false`.
 
 use std::{
     borrow::Cow,

@@ -1,15 +1,17 @@
-//! The names of all files on disk. No other module creates or recognises names.
+//! The names of all files on disk, except those of the state store, whose caller chooses the database's name and whose
+//! other files are SQLite's. Other modules create and recognise reserved names, suffixes and temporary names through
+//! this one.
 //!
 //! ```text
 //! <contextDir>/
 //! ├── [<session>-]<tool>_<arguments hash: 12 hex>_<epoch ms>_<counter>_<16 hex>.json   a context
 //! ├── <the same>.bin              the bytes of that context's result, where it has any; written before it, removed after it
-//! ├── .<16 hex>-<counter>.tmp     a context while the holder of that lease writes it
+//! ├── .<16 hex>-<counter>.tmp     a context or a spool while the holder of the lease `.<16 hex>.lease` writes it
 //! ├── .<16 hex>.lease             locked while its process lives, lists the sessions it keeps
 //! ├── .<16 hex>.session           a session that its caller named, until it ends; the hex is a digest of the name
 //! ├── .handles                    a cache: which file each handle means, in rows of one size
-//! ├── .answer-key                 a random key, with which tools for models sign their answers; never removed
-//! └── ..answer-key.<16 hex>.tmp   a temporary file that will become it
+//! ├── .answer-key                 the random key of the signatures in the context tools' answers; never removed
+//! └── ..answer-key.<16 hex>.tmp   a temporary file that will be renamed to `.answer-key`
 //!
 //! .wink/
 //! ├── context.jsonl               a log, one record per line

@@ -1,4 +1,5 @@
-//! Removes temporary files that ended processes left behind.
+//! Removes leftovers: temporary files that were not changed for an hour, because the processes that wrote them have
+//! presumably ended.
 
 use std::path::Path;
 

@@ -1,8 +1,9 @@
-//! Storage: file systems, atomic files, logs, and locks between processes. Used by the crates `core` and `code-map`.
+//! Storage: file systems, atomic files, logs, and locks between processes. Used by the crates `core` and `code-map`, and
+//! by the addon.
 //!
-//! Only this crate calls `std::fs`, guarantees durability, and creates and recognises file names. It does not know what
-//! its callers store. It reports failures as [`FileError`], [`LockError`], [`LogError`] and [`AppendError`], without
-//! error codes or advice for users.
+//! All file access, durability and file names of the package are implemented here, except those of the state store's
+//! database, which SQLite reads and writes. This crate does not know what its callers store. It reports failures as
+//! [`FileError`], [`LockError`], [`LogError`] and [`AppendError`], without error codes or advice for users.
 //!
 //! Terms:
 //! - [`FileSystem`]: the few operations on whole files from which everything is built, asynchronous. An
@@ -10,8 +11,9 @@
 //! - [`Disk`]: a file system that keeps files open and locks them; its operations block.
 //! - [`Durability`]: what an acknowledged write survives: the end of the process, or a loss of power.
 //! - *temporary file*: a file under a name of its own, before a rename gives it the name that readers know.
-//! - [`Spool`]: a temporary file to which data is appended until it is stored under its final name.
-//! - *leftover*: a temporary file of a process that ended.
+//! - [`Spool`]: a temporary file that collects streamed data. Its contents are copied into the final file, and it is
+//!   removed when it is dropped.
+//! - *leftover*: a temporary file that a process which ended did not remove.
 //! - [`FileLock`]: a lock between processes, on an empty file that is never removed.
 //! - [`Lease`]: a locked file that shows which sessions of a process are alive.
 //! - [`Log`]: an append-only file of lines that several processes write.

@@ -1,4 +1,6 @@
-//! Files that are replaced as a whole, serialised between tasks and processes by a lock.
+//! A set of files that several tasks and processes change: created, replaced as a whole, or removed, under one lock
+//! file. Callers use it for Markdown entries and `memory.json`. It also removes leftovers in the directories of these
+//! files.
 
 use std::{
     borrow::Cow,

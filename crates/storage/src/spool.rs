@@ -1,4 +1,5 @@
-//! Spools: temporary files to which data is appended piece by piece until it is stored. Used for streamed results.
+//! Spools: temporary files that collect a streamed result piece by piece. The caller copies the contents into the file
+//! that stores the result; dropping a spool removes its file.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Bounds of a history: an append that finds the log beyond a bound starts a compaction in the background.
-//! The append does not wait for it.
+//! Automatic compaction: if an append leaves the log longer than its bounds (in bytes or entries), a
+//! compaction starts in the background. The append does not wait for it.
 
 use std::sync::{
     Arc,

@@ -1,9 +1,10 @@
-//! Operation ids of a log, which make appends idempotent: an append with an id that the log has returns the
-//! existing entry.
+//! The operation ids in a log, which make appends idempotent: an append with an id that the log already has
+//! returns the existing entry.
 //!
-//! A process reads the log's ids before its first append with one, and later only the appended lines. It
-//! keeps a hash and an offset for each id, and verifies a match against the line. A compaction leaves
-//! operation records, so that the ids of dropped entries stay known.
+//! Before its first append with an operation id, a process reads the ids of the whole log; later, it reads
+//! only the appended lines. It keeps a hash and an offset for each of the latest ids (at least 2^18), and
+//! verifies a match against the line. A compaction keeps the ids of dropped entries in operation records (see
+//! `compact`).
 
 use std::{
     collections::HashMap,

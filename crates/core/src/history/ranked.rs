@@ -1,4 +1,5 @@
-//! Ranked search: the latest entries that pass a filter, ordered by how well they match its text.
+//! Ranked search: of the latest entries that meet a filter's other conditions (at most 10 000), those that
+//! share a term with the filter's text, ordered by score.
 
 use std::sync::Arc;
 

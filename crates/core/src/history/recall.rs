@@ -1,4 +1,5 @@
-//! Queries: reading and searching the log, starting with the latest entries.
+//! Queries: reading and searching the log. Lines are read from the end backwards until enough entries match;
+//! results are returned oldest first.
 
 use std::{cell::Cell, io::ErrorKind, path::Path, sync::Arc};
 

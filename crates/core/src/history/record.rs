@@ -1,4 +1,6 @@
-//! Appending: the line is built and written on a worker thread, in the order of the calls.
+//! Appending: each line is built and written off the JavaScript thread, and lines are written in the order of
+//! the calls. An append with an operation id is idempotent, and one with `ifLast` fails if another entry was
+//! appended meanwhile.
 
 use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 

@@ -1,5 +1,6 @@
-//! What all `Memory`s of one directory share in a process: reading and replacing `memory.json`, its lock, and
-//! the queue of changes. Waiting changes are made under one lock and written together.
+//! [`Directory`]: the state that all `Memory`s of one directory share in a process. It reads and replaces
+//! `memory.json`, and has the lock and the queue of changes. All waiting changes are applied under one lock
+//! and written together.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,5 +1,6 @@
-//! Moves the memories of a clone whose path changed to its new identity. Records are written to the new
-//! memory before they are removed from the old one; after a crash, the same call completes the move.
+//! Moves memories to a repository's present hash, for example after a clone was moved to another path, which
+//! changes its hash. Records are written to the new memory before they are removed from the old one; after a
+//! crash, the same call completes the move.
 
 use std::{
     collections::HashSet,

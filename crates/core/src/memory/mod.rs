@@ -3,13 +3,13 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `identity` | determines the repository of a workspace, and its hash |
+//! | `identity` | determines the repository of a workspace, and the repository's hash |
 //! | `record`, `members`, `document` | conventions, decisions and notes; the text of `memory.json` |
 //! | `directory` | what all memories of one directory share in a process, with the lock |
 //! | `summary`, `summaries` | the log of the latest summaries |
 //! | `mapping` | the map of the workspace, through the crate `code-map` |
 //! | `pack` | the context pack: a selection within a budget, as Markdown |
-//! | `migrate` | moves the memories of clones whose path changed |
+//! | `migrate` | moves memories to a new hash, if the path of a clone changed |
 
 mod directory;
 mod document;

@@ -1,4 +1,4 @@
-//! Slices of byte ranges, cut between characters.
+//! Slices of byte ranges; a bound within a character is moved to the character's start.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! The text that is sliced: a single text, or several JSON values with one line each.
+//! The text that is sliced: one text (a whole result, or the one value that a JSON path selects),
+//! or the several values that a JSON path selects, one line each.
 
 use std::{borrow::Cow, ops::Range};
 

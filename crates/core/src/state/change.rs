@@ -1,5 +1,5 @@
-//! Applies the operations of one call (get, put, delete, check) within the transaction of a group of calls. `writer`
-//! calls it.
+//! Applies the operations of one call (get, put, delete, check). `writer` calls it within the transaction that it opens
+//! for a group of calls.
 
 use json_text::Encoded;
 use redaction::{Redaction, RedactionSession, Report};

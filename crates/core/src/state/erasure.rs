@@ -1,9 +1,9 @@
-//! Overwrites the remains of deleted content in the database file, after a sweep.
+//! Overwrites the remains of deleted content in the database file; the last step of a sweep (see `sweep`).
 //!
 //! SQLite overwrites deleted content with zeros (`secure_delete`), with one exception: when it distributes the cells of
 //! a b-tree page over several pages, copies of the moved cells remain in the unused part of the page, between its cell
 //! pointers and its cells, and deleting a cell later does not reach its copy. This module finds and overwrites these
-//! parts through SQLite's `sqlite_dbpage`, so in transactions like all other changes.
+//! parts through SQLite's table `sqlite_dbpage`, so they are changed in transactions like everything else.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The rows of items, and their text for JavaScript.
+//! Items: reads their rows, stores long values in chunks, and writes their JSON text for JavaScript.
 
 use std::{collections::VecDeque, io, ops::Deref};
 

@@ -6,7 +6,7 @@
 //! | `revision` | revisions of items, positions of watchers |
 //! | `schema` | the tables and their versions |
 //! | `opening` | checking and creating the file, and the settings of connections |
-//! | `readers`, `writer` | the reading threads, and the thread that writes calls in groups |
+//! | `readers`, `writer` | the threads that read, and the thread that writes groups of calls |
 //! | `change` | the operations of one call in a group's transaction |
 //! | `item` | rows, and their text for JavaScript |
 //! | `listing`, `filter`, `members`, `scalar` | listing items, filters and their index |
@@ -15,7 +15,9 @@
 //! | `housekeeping` | statistics, verification, backups |
 //! | `sweep`, `erasure` | removing expired items, and overwriting their remains |
 //!
-//! This module does file I/O only through SQLite, because opening or closing its files otherwise would drop its locks.
+//! Once the database exists, only SQLite opens its files: a process that closes any handle of a file drops all POSIX
+//! locks that it has on that file, including SQLite's. Creating the database and reading file metadata use `storage` and
+//! `std::fs`.
 
 mod change;
 mod erasure;

@@ -1,4 +1,5 @@
-//! The reading side of a database: a few connections on threads of their own, and the queue of calls for them.
+//! The reading side of a database: a queue of calls, at most four connections, and as many threads for blocking work,
+//! which end when the queue is empty.
 
 use std::{
     collections::VecDeque,

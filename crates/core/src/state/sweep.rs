@@ -1,4 +1,5 @@
-//! Sweeping: removes expired items and old changes, and overwrites the remains of removed items in the file.
+//! Sweeps: remove expired items and the changes that watchers need no longer, and overwrite what remains of removed
+//! content in the file and its write-ahead log.
 
 use std::time::{Duration, Instant};
 

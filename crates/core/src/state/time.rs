@@ -1,4 +1,4 @@
-//! The clock.
+//! The current time.
 
 use chrono::Utc;
 

@@ -1,7 +1,7 @@
 //! A cache of the words of items, so that searches do not read and tokenise the same values again.
 //!
-//! The key is the number of the change that wrote the item. Numbers are never used again in a file, so cached words
-//! always belong to the present version of an item, whichever process wrote it.
+//! The key is the number of the change that wrote the item. A number is never reused in a file, so a lookup with the
+//! number of an item's present version never returns the words of an older one, whichever process wrote it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

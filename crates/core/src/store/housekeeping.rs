@@ -1,5 +1,5 @@
-//! Housekeeping: finds expired entries by a retention policy and removes them. No other module
-//! removes entries.
+//! Housekeeping: finds expired entries by a retention policy and removes them; no other module
+//! removes entries. Also removes leftover temporary files from the store's directories.
 
 use std::{
     collections::{HashMap, HashSet},

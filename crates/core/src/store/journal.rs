@@ -1,7 +1,8 @@
-//! Write-ahead journal of `supersede`, which changes two files: it creates the new entry and marks
-//! the old one. The journal is written before and removed after. Creating the new entry's file is
-//! the commit point: if the file exists, recovery marks the old entry; if not, recovery only
-//! removes the journal.
+//! Write-ahead journal of `supersede`, which changes two files: it creates the new entry, and adds
+//! a link and a changelog line to the old one. The journal is written before both changes and
+//! removed after them. Creating the new entry's file is the commit point: if that file exists with
+//! the journal's revision, recovery changes the old entry; if not, recovery only removes the
+//! journal.
 
 use std::path::Path;
 

@@ -4,6 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `entry`, `entry_parts`, `location`, `time` | an entry, its path, its times |
+//! | `slug`, `directory_name` | the parts of a path that come from callers |
 //! | `document` | lossless parsing and writing of an entry's file |
 //! | `front_matter`, `block`, `yaml_reader`, `yaml_quoted` | its front matter, and the subset of YAML in it |
 //! | `body`, `markdown`, `changelog` | its body, and the changelog at the end |

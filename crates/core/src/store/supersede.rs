@@ -1,5 +1,6 @@
 //! `supersede`: creates an entry that replaces another one, adds a line to the old entry's
-//! changelog, and links both to each other, as one atomic change.
+//! changelog, and links both to each other. After a crash, recovery with the `journal` leaves both
+//! changes or none.
 
 use std::sync::Arc;
 

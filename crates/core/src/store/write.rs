@@ -1,4 +1,5 @@
-//! `write`: creates entries, and the parts that `supersede` uses to create one.
+//! `write`: creates an entry. Its steps (preparing the text, reserving a path) are functions that
+//! `supersede` uses as well.
 
 use std::{
     path::{Path, PathBuf},

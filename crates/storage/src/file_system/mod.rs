@@ -1,8 +1,9 @@
-//! File systems: the local disk, or one that the caller injects.
+//! [`FileSystem`]: the file operations on which this crate is built, implemented by the local disk or by the caller (an
+//! injected file system).
 //!
-//! All guarantees of the crate are built on these few operations. Each returns a future. The local disk's futures are
-//! complete when they are returned (the call blocks the worker thread); those of an injected file system wait for
-//! JavaScript.
+//! Each operation returns a future. On the local disk, short operations run on the calling worker thread, and their
+//! futures are ready when they are returned; reading or writing long files and every fsync run on a thread for blocking
+//! work. The futures of an injected file system wait for JavaScript.
 
 mod disk;
 mod local;

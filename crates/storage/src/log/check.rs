@@ -1,4 +1,4 @@
-//! Conditions on the log's contents under which a record is appended.
+//! Checks: callbacks that read a log under its lock and decide whether a record is appended.
 
 use super::lines::ReadAt;
 use crate::file_system::{FileResult, OpenFile};

@@ -1,14 +1,15 @@
 //! An append-only log of lines. It contains complete records in the order of the calls, with any number of writing
 //! processes and after crashes at any point.
 //!
-//! - Writers are serialised: within a process by a queue, between processes by a [`FileLock`](crate::FileLock). With
-//!   the lock, a batch of queued records is written, each with one write. A record that could not be written completely
-//!   is rolled back.
+//! - Writers are serialised: within a process by a queue, between processes by a [`FileLock`](crate::FileLock). The
+//!   holder of the lock writes a batch of queued records, each with one write. A record that could not be written
+//!   completely is rolled back.
 //! - A last line without a newline, as a crash leaves it, is terminated before the next record, so that the two are not
 //!   merged.
 //! - At [`Durability::Full`] the records of a batch share one fsync (group commit); the lock is free meanwhile.
 //! - A record may have a check, which reads the log under the lock and may refuse the record.
-//! - Readers take no lock. They ignore a last line without a newline; everything before it is complete.
+//! - Readers take no lock. Every line with a newline is complete. A last line without one is returned with
+//!   [`Line::is_terminated`] unset, and the caller decides whether it is a record.
 //! - A rewrite (compaction) creates a new file, synchronises it, and renames it over the log.
 
 mod check;

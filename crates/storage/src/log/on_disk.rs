@@ -1,4 +1,4 @@
-//! Implementation of logs on a disk, with open files and a lock.
+//! Implementation of logs on a [`Disk`]: the log's file is kept open, and its lock file serialises the processes.
 
 use std::{
     borrow::Cow,

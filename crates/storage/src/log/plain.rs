@@ -1,4 +1,5 @@
-//! Implementation of logs on an injected file system: no open files, no locks, one process.
+//! Implementation of logs on an injected file system, which has neither open files nor locks: appends use the file
+//! system's `append`, or else write the whole log again. Only one process may write such a log.
 
 use std::{
     path::Path,

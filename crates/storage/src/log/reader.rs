@@ -1,4 +1,5 @@
-//! Readers and snapshots of a log.
+//! [`LogReader`] reads a log; [`LogSnapshot`] identifies its contents up to a length, by which a later call detects
+//! that the log was replaced.
 
 use super::ReadAt;
 use crate::file_system::{FileError, OpenFile};

@@ -1,4 +1,5 @@
-//! A stored segment of the index: its head in memory, and where its rows are stored.
+//! [`Block`]: a segment whose head is in memory and whose rows are read from the index file when a search
+//! needs them.
 
 use std::{ops::Range, sync::Arc};
 

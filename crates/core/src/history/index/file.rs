@@ -1,5 +1,7 @@
-//! The index file: a sequence of segments. A segment that does not continue the ones before it is skipped, so
-//! concurrent writes by two processes cause no wrong results.
+//! The index file: a sequence of segments. Each segment describes the part of the log that begins where the
+//! one before it ends. A segment that begins elsewhere, as concurrent writes of two processes may leave it,
+//! is skipped; reading ends at the first damaged segment; and if the first segment describes another log, the
+//! whole file is ignored.
 
 use std::{io, sync::Arc};
 

@@ -1,13 +1,14 @@
 //! Segments: the index of one part of the log, and their binary format.
 //!
 //! ```text
-//! magic (8 bytes), length of the head (4), length of the body (4), CRC-32 of both lengths and the head (4)
+//! magic (8 bytes), length of the head (4), length of the body (4), CRC-32 (4)
 //! head: a `Head` in `postcard`'s format
 //! body: the rows of each group, one group after the other
 //! ```
 //!
-//! Numbers of fixed size are little-endian. A group has the rows of one tool with the same outcome, so a
-//! search reads only the groups that can match.
+//! Numbers of fixed size are little-endian. The CRC-32 covers both lengths, each as 8 bytes, and the head, which
+//! has a checksum of each group's rows. A group has the rows of one tool with the same outcome, so a search
+//! reads only the groups that can match.
 
 use std::{collections::BTreeMap, ops::Range};
 

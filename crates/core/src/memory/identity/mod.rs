@@ -1,5 +1,5 @@
-//! Determines the repository that a workspace belongs to, and its hash, under which its memory is stored.
-//! Reads git's files without the `git` program.
+//! Determines the repository that a workspace belongs to, and the repository's hash, which names the
+//! directory of its memory. Reads git's files without the `git` program.
 
 mod remote;
 mod repository;

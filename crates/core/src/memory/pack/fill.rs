@@ -1,4 +1,5 @@
-//! Budget packing: chooses the entries that fit into a number of characters.
+//! Budget packing: chooses the entries that fit into a number of UTF-16 code units, cuts very long ones, and
+//! adds the map and a note on omitted entries.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! Paths that continue within a string with JSON text, which results of tools often have.
+//! JSON paths through strings: if a path leads to a string whose content is JSON text, which is
+//! common in results of tools, the rest of the path is evaluated on that text.
 
 use std::borrow::Cow;
 

@@ -1,9 +1,10 @@
 //! The entry index on disk, so that a new process need not read every file of a large store. It is
-//! a cache: a file that cannot be decoded is ignored and the index is rebuilt, and every entry is
-//! compared with its file's length and times before a search uses it.
+//! a cache: a file that cannot be decoded is ignored and the index is rebuilt. After loading it,
+//! the first search compares every entry with its file's length and times, and reads the changed
+//! files.
 //!
-//! The file has the frame of a [`cache_file`]. Within it are parts, each after its length (64 bits,
-//! little endian), in postcard's format: the head, the rows, and each segment of the inverted
+//! The file has the frame of a [`cache_file`]. Its contents are parts, each after its length (64
+//! bits, little endian), in postcard's format: the head, the rows, and each segment of the inverted
 //! index.
 
 use std::{

@@ -1,4 +1,5 @@
-//! Query filters: the conditions of `search` and `list`, and their compiled form for one table.
+//! [`Filter`]: the conditions of `search` and `list`. [`Admission`]: a filter whose names are
+//! replaced with the numbers that one [`Table`] gives them.
 
 use serde::Deserialize;
 use text_index::SearchSyntax;

@@ -1,5 +1,6 @@
-//! Decides when the index is compared with the files: before every search for small stores, in the
-//! background for large ones.
+//! Decides when the index is compared with the files. For a store of fewer than 10 000 entries,
+//! before every search. For a larger one, in the background while searches come, and before a
+//! search only if the last comparison is older than 10 s.
 
 use std::{
     sync::{

@@ -3,8 +3,8 @@
 //! `housekeeping` makes its plan from it.
 //!
 //! Terms: a *row* is one entry's metadata; a row's *sequence* is its document id in the inverted
-//! index; a *look* is a file that has to be examined; a *pass* examines all files that need it and
-//! updates the index.
+//! index; a *look* is a file that may have changed and has to be read; a *pass* is one update of the
+//! index: it lists the directories, reads the looks and replaces their rows.
 //!
 //! | module | contents |
 //! |---|---|
