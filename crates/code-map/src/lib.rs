@@ -1,9 +1,10 @@
 //! A map of source code: the files of a workspace, what they define and use, and which definitions matter most within a
 //! budget of text. Called by `RepoMemory` in the crate `core`, and by previews of source text.
 //!
-//! This crate does not know repositories, memories or what callers do with a map. It reads source files through
-//! `storage`, redacts them before it parses them, and keeps the symbols in a cache that can be rebuilt. The `ignore`
-//! crate lists directories; it is the only exception to reading through `storage`.
+//! This crate does not know memories or what callers do with a map, and reads no data of Git except ignore files. It
+//! reads source files through `storage`, redacts them before it parses them if the caller passes a redaction, and keeps
+//! the symbols in a cache that can be rebuilt. Only directories and ignore files are not read through `storage`, but by
+//! the `ignore` crate.
 //!
 //! | folder | contents |
 //! |---|---|

@@ -1,4 +1,6 @@
-//! The canonical form of JSON values: equal values have equal bytes. Used for hashes of arguments.
+//! The canonical form of a JSON value: keys sorted, no white space, the last of members with the same key. Values that
+//! differ only in these have equal bytes. Strings and numbers keep their spelling, so `1` and `1.0` differ. Used to
+//! compare and hash arguments.
 
 use std::borrow::Cow;
 use std::ops::{ControlFlow, Range};

@@ -1,7 +1,7 @@
 //! JSON as text: finding, reading, sorting and writing values without building a tree.
 //!
-//! Every function works on the bytes of a JSON text. Number spelling, key order and escaped lone
-//! surrogates survive, no function recurses, and nesting has no limit.
+//! Values stay JSON text: their numbers and strings keep their spelling, including escaped lone surrogates. No
+//! function recurses, and nesting has no limit.
 //!
 //! This crate is not a parser into Rust types: `serde_json` reads settings and records whose exact text
 //! does not matter. It does no I/O and does not know which texts its callers store.
@@ -9,16 +9,17 @@
 //! Terms:
 //! - *token*: a piece of JSON text with its exact bytes; a string token includes its quotes.
 //! - *member*: a key of an object and its value.
-//! - *canonical form*: one spelling for equal values, with sorted keys and without whitespace.
+//! - *canonical form*: a value with sorted keys, without whitespace and without repeated keys. Strings and numbers
+//!   keep their spelling.
 //! - *snapshot*: a JavaScript value as operations and UTF-16 text, from which a worker thread writes the
 //!   text that `JSON.stringify` would write.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `scan` | where values begin and end: [`walk_value`], [`Members`], [`ScanError`] |
-//! | `text` | what string tokens say, the words of a value, cut arguments |
+//! | `text` | decoded string tokens, the plain text of a value, objects cut to a maximum length |
 //! | `in_place` | text without escape sequences in which every character keeps its offset |
-//! | `sample` | a bounded part of a long value's words |
+//! | `sample` | plain text of a bounded part of a long value |
 //! | `canonical` | the canonical form |
 //! | `escape` | strings as JSON text |
 //! | `encoded`, `snapshot` | values from JavaScript: [`Encoded`], [`MalformedSnapshot`] |

@@ -1,4 +1,5 @@
-//! Decodes string tokens, and extracts the text and the start of values.
+//! Decodes string tokens, extracts the plain text of a value (for search), and cuts an object of arguments to a maximum
+//! length.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;

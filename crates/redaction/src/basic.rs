@@ -1,5 +1,5 @@
-//! Detector for credentials of the HTTP scheme `Basic` in any text: base64 of a user name, a colon and a password. No
-//! other text decodes to this form.
+//! Detector for credentials of the HTTP scheme `Basic` in any text: base64 of a user name, a colon and a password.
+//! Words that follow `Basic` in prose do not decode to this form.
 
 use std::ops::Range;
 

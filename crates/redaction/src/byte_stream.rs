@@ -1,7 +1,9 @@
-//! Redacts a document that arrives as bytes, in bounded memory. Bytes that are not UTF-8 pass unchanged.
+//! Redacts a document that arrives as bytes, in bounded memory. Bytes that are not UTF-8 pass unchanged, except within
+//! replaced text.
 //!
-//! Redaction works on text. Each byte that is not UTF-8 is mapped to a private-use character, U+10FF80 to U+10FFFF, and mapped back in
-//! the output. A character of this range in the input is handled as four such bytes, so the mapping is lossless.
+//! Redaction works on text. Each byte that is not UTF-8 is mapped to a private-use character, U+10FF80 to U+10FFFF, and
+//! mapped back in the output. A character of this range in the input is handled as four such bytes, so the mapping is
+//! lossless.
 
 use super::{Redaction, Report, error::Result, text_stream::TextStream};
 

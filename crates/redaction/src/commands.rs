@@ -1,4 +1,5 @@
-//! Commands whose one-letter flags take a password. The meaning of `-P` depends on the command.
+//! The commands, such as `zip` and `sshpass`, whose one-letter flags take a password. The meaning of `-P` depends on
+//! the command.
 
 /// The password flags of a command, given by its name or path.
 pub(super) fn password_flags(command: &str) -> &'static [&'static str] {

@@ -1,4 +1,5 @@
-//! Recognises values of variables with secret names that are not secrets or are too common to be searched for.
+//! Recognises values of environment variables that are not searched for, although the name looks secret: paths,
+//! numbers, words, placeholders, and values so common that they occur in unrelated text.
 
 /// Words that are not secrets, with or without a number after them.
 const WORDS: [&str; 42] = [

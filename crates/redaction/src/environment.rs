@@ -1,4 +1,5 @@
-//! Finds the values of environment variables whose names look secret. The caller passes the variables.
+//! Finds given values of environment variables in texts, also in encoded form (URL, base64, JSON). The caller selects
+//! the variables by name; values that are too short or too common are ignored.
 
 use std::ops::Range;
 

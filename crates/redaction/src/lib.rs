@@ -6,8 +6,9 @@
 //! (`json_walker`).
 //!
 //! This crate does not decide what is written, and knows no files and no environment: its caller passes the
-//! texts and the values of environment variables. Its work is bounded for every text. Where it cannot
-//! complete, it returns an error, and the caller must not write the text.
+//! texts and the values of environment variables. Its work is bounded for every text: lines beyond the work
+//! budget are replaced without being examined. If a search fails, it returns an error, and the caller must not
+//! write the text.
 //!
 //! Terms:
 //! - *rule*: a name and a method of finding one kind of secret. The rules are data in `rules.toml`.
@@ -16,7 +17,8 @@
 //! - [`Redactor`]: the compiled rules. [`Redaction`]: a redactor and the environment's values.
 //! - [`RedactionSession`]: redacts all parts of one record and counts what it finds in one [`Report`].
 //! - [`TextStream`], [`ByteStream`], [`ElementStream`]: redact a text that arrives in pieces, a document that arrives as bytes, and an array that arrives in batches, in bounded memory.
-//! - *view*: the text that a reader sees, without escape sequences and characters of no width.
+//! - *view*: a text without parts that hide secrets: terminal escape sequences, zero-width characters, or prefixes
+//!   of lines.
 //! - *custom rule*: a rule of the caller; its expressions are matched by `linear_regex`.
 
 #![cfg_attr(

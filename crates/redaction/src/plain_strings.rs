@@ -1,5 +1,6 @@
-//! Strings of a JSON text that no rule examines. The anchors of the rules are searched in the undecoded text, many strings at
-//! once, so that most strings are neither decoded nor redacted one by one.
+//! Finds the strings of a JSON text in which no rule has anything to examine, so that they need no redaction. The
+//! anchors of the rules are searched in the undecoded text, many strings at once, so that most strings are neither
+//! decoded nor redacted one by one.
 
 use std::{borrow::Cow, ops::Range};
 

@@ -1,4 +1,5 @@
-//! Removes the secrets of texts and JSON. Searches repeatedly, until no more secrets are found.
+//! Removes the secrets of texts and JSON. Where a replacement may uncover another secret, the text around it (JSON: the
+//! complete text) is searched again, up to a maximum number of passes.
 
 use std::{ops::Range, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! The redaction session of one record: redacts all parts of the record and counts hits in one report. Everything that
-//! is stored passes through it.
+//! The redaction session of one record: redacts the parts of the record one by one and counts their hits in one report.
+//! Also used by the streams of this crate.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

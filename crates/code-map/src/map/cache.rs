@@ -1,5 +1,6 @@
-//! The cache of symbols on disk. Inconsistent data is discarded and rebuilt, and each file is compared with its cached
-//! record before the record is used.
+//! Encodes and decodes the file on disk that caches symbols. Invalid data, and data written under other conditions
+//! (crate version, limits, redaction rules), is discarded. `intake` compares each file with its cached record before it
+//! uses the record.
 //!
 //! Within the frame of a [`cache_file`], the contents are the length of the head (32 bits, little endian), the head,
 //! and the files, both in postcard's format.

@@ -1,8 +1,8 @@
-//! The graph of uses between files, and the ranks of files and definitions that follow from it.
+//! The graph of uses between files, and the ranks of files and names that follow from it (PageRank).
 //!
 //! A file that uses a name passes weight to the files that define it. The weight grows with the number of uses and with
-//! how specific the name is, and is shared between the files that define it. Names that a file defines itself are
-//! ignored.
+//! how specific the name is, and is shared between the files that define it. A file's uses of names that it defines
+//! itself are ignored.
 
 use rustc_hash::FxHashMap;
 

@@ -12,9 +12,9 @@
 //! | `ranking` | the order of files and definitions |
 //! | `render`, `outline` | a ranking as text |
 //!
-//! All stored data is redacted: a file's text is redacted before it is parsed, with the values of environment variables
-//! at that time. When the redaction rules change, all files are parsed again, and entries of a shared cache that were
-//! redacted by other rules are ignored.
+//! If the caller passes a redaction, all stored data is redacted: a file's text is redacted before it is parsed, with
+//! the values of environment variables at that time. When the redaction rules change, all files are parsed again, and
+//! entries of a shared cache that were redacted by other rules are ignored.
 
 mod cache;
 mod focus;

@@ -1,4 +1,5 @@
-//! Path priors: the weight of a file by its path only.
+//! Path priors: the weight of a file by its path only. Tests, examples, third-party and generated files have low
+//! weights, entry points high ones.
 
 /// Directories of tests, examples and benchmarks.
 const ASIDE: &[&str] = &[

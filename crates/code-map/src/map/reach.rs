@@ -1,4 +1,5 @@
-//! Visibility weights: a definition that only its own file can use is rarely meant by a use in another file.
+//! Visibility weights: how likely a use of a name in another file refers to this definition. Definitions that only
+//! their own file can use, and common names such as `toString`, have low weights.
 
 use crate::symbols::{Definition, Language, SymbolKind};
 

@@ -1,4 +1,4 @@
-//! Reports which source files of a workspace are not part of its map, and why.
+//! The files and directories that are not part of a map, or are part of it without symbols, each with the reason.
 
 use serde::{Deserialize, Serialize};
 

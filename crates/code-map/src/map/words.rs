@@ -1,4 +1,4 @@
-//! An index of the words in names and paths.
+//! An index of the words in names and paths, which finds the definitions and files that contain words of a query focus.
 
 use std::{collections::BTreeMap, hash::Hasher};
 

@@ -1,4 +1,4 @@
-//! Determines the language of a file.
+//! Determines the language of a file by its name, and distinguishes C++ from C by the text.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! Removes C++ macros where the grammar does not allow them.
+//! Replaces C++ macros between the keyword and the name of a class (`class API Widget {`) by spaces, because the
+//! grammar does not allow them there.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

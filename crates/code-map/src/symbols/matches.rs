@@ -1,4 +1,4 @@
-//! The matches of a language's query in a file.
+//! Runs a language's tree-sitter query on a file, and collects the definitions, references and regions that it matches.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Finds the name within a node.
+//! Finds the name within a node of the syntax tree, such as a declarator or a qualified name, and recognises names that
+//! are built into a language.
 
 use tree_sitter::Node;
 

@@ -1,4 +1,4 @@
-//! The grammar and the query of each language.
+//! The tree-sitter grammar and query of each language, and the meaning of the query's captures.
 
 use std::sync::LazyLock;
 

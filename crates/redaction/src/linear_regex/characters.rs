@@ -1,4 +1,4 @@
-//! Maps a character to the positions of an expression that take it.
+//! Maps a character to the positions of an expression that match it.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,5 @@
-//! Transitions of an expression between characters where the same assertions hold.
+//! Caches the transitions of an expression, forward and reverse, for one set of assertions (`^`, `\b`) that hold at a
+//! place of the text.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,5 @@
-//! The forward scan of a search: it follows the preferred transition to a live position.
+//! The forward scan of a search: from the start of a match, it repeatedly follows the preferred transition to a live
+//! position, until the match ends.
 
 use std::ops::Range;
 

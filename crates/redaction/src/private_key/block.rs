@@ -1,4 +1,5 @@
-//! Finds lines of private keys whose header is not in the text: consecutive lines with the line lengths of armour.
+//! Finds parts of private keys whose header is not in the text: consecutive lines of base64 with the line lengths of
+//! armoured keys (PEM, PGP, OpenSSH).
 
 use std::ops::Range;
 

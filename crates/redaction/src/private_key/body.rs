@@ -1,5 +1,5 @@
-//! Finds the end of a key after its header, where only white space, quotes, escaped line ends and comment markers
-//! separate its lines.
+//! Finds the end of a key after its header, with or without a footer, where only white space, quotes, escaped line ends
+//! and comment markers separate its lines. See `framed` for lines with other prefixes.
 
 use super::base64_runs;
 

@@ -1,4 +1,5 @@
-//! Finds the end of a key that is cut short, where a tool wrote a prefix before each of its lines.
+//! Finds the end of a key after its header, with or without a footer, where a tool wrote a prefix before each line: a
+//! line number, a time, a diff marker.
 
 use std::ops::Range;
 

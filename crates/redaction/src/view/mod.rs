@@ -1,6 +1,7 @@
-//! Views of a text: the text as a reader sees it, without terminal escape sequences and zero-width characters. Secrets
-//! are searched in the view as well as in the text, because a colour code within an assignment would hide it from every
-//! rule.
+//! Views of a text: the text without parts that hide secrets, with a map of offsets to the original. One kind leaves
+//! out terminal escape sequences and zero-width characters, as a reader sees the text; the other (`prefixes`) leaves
+//! out prefixes of lines. Secrets are searched in the views as well as in the text, because a colour code within an
+//! assignment would hide it from every rule.
 
 mod invisible;
 mod prefixes;

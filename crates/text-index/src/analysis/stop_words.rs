@@ -1,5 +1,5 @@
-//! The set of stop words that a text contains. Stop words do not affect ranking, but a query that has only stop words
-//! is answered with them.
+//! The set of stop words that a text contains. Stop words do not affect ranking, except for a query that has only stop
+//! words: its documents are ranked by them.
 
 use serde::{Deserialize, Serialize};
 

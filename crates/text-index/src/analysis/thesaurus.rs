@@ -1,4 +1,4 @@
-//! Synonyms: groups of words about tools and programs with similar meanings.
+//! Synonyms: groups of words with similar meanings, in the vocabulary of tools and programs.
 
 use std::sync::LazyLock;
 

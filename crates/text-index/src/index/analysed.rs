@@ -1,4 +1,4 @@
-//! Documents whose terms are kept by the caller instead of by an index.
+//! Documents whose terms the caller keeps, so that they can be ranked together without an index.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Upper bounds of the scores of a segment's documents, computed for sets of documents.
+//! Upper bounds of the scores of a segment's documents, computed for units and blocks: sets of documents that share a
+//! bound.
 
 use std::ops::Range;
 

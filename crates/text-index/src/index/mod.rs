@@ -1,4 +1,5 @@
-//! The inverted index: documents, their fields and postings, mutable and immutable blocks of them, published views.
+//! The inverted index: documents with their fields and postings, segments and tails that store them, and the views that
+//! queries read.
 
 pub(crate) mod analysed;
 pub(crate) mod announced;

@@ -1,5 +1,5 @@
-//! A posting: one term in one document as 32 bits, the document's position in its segment and how often each field
-//! contains the term.
+//! A posting: one term in one document, packed into 32 bits. It contains the document's position in its segment and,
+//! rounded to 3 bits for each field, how often the field contains the term.
 
 use crate::index::fields::FIELD_COUNT;
 

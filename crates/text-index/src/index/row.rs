@@ -1,4 +1,4 @@
-//! Metadata of an indexed document.
+//! The metadata of an indexed document: sequence, time, group, stop words and field lengths.
 
 use crate::analysis::stop_words::StopWords;
 use crate::index::fields::Lengths;

@@ -1,4 +1,5 @@
-//! An immutable block of documents with the postings of every term.
+//! A segment: an immutable set of documents with the postings of every term. Only the flags of removed documents
+//! change.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

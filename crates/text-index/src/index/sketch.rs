@@ -1,5 +1,5 @@
-//! The sketch of a document: its adjacent terms and its identifiers, which postings do not record. Used by the ranking
-//! of questions.
+//! The sketch of a document: hashes of its pairs of adjacent terms and of its identifiers (terms with letters and
+//! digits), which postings do not record. Used by `scoring::question_ranking`.
 
 use crate::index::collector::Collector;
 use crate::index::fields::DOCUMENT_FIELDS;

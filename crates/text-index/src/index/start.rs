@@ -1,4 +1,5 @@
-//! The first bytes of a term, an index for looking up similar terms and prefixes.
+//! The first bytes of a term, packed into an integer that is ordered as the text. Used as the key when terms with a
+//! prefix, or similar terms, are looked up.
 
 /// Maximum number of bytes.
 pub(crate) const START_BYTES: usize = 3;

@@ -1,4 +1,4 @@
-//! The documents that a query sees, of one index or of several.
+//! The documents that a query sees: those of one index or of several, or documents that are in no index.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! A fast prefilter for texts: rules out most words by their first two letters.
+//! A fast prefilter for texts: a run of text in which no pair of adjacent letters begins a searched term is skipped
+//! without being tokenised.
 
 use crate::analysis::words::irregular_forms;
 

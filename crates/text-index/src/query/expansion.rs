@@ -1,4 +1,5 @@
-//! Replaces query terms that no document contains by the most similar terms of the documents.
+//! Replaces terms of a free-text query that no document contains by the indexed terms that share the most trigrams with
+//! them, at a lower weight.
 
 use crate::analysis::words::hash;
 use crate::index::document_terms::DocumentTerms;

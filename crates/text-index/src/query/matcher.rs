@@ -1,4 +1,5 @@
-//! Finds the terms of a query in a text. A match is what the index counts as a match.
+//! Finds the terms, prefixes and words of a query in a text. The text is tokenised as for indexing, so that the matches
+//! of a term are those that the index counts.
 
 use std::ops::{ControlFlow, Range};
 

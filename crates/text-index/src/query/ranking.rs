@@ -1,4 +1,4 @@
-//! Ranks documents by the words of an OR query.
+//! Ranks documents by the words, phrases and prefixes of an OR query. Prefixes are expanded to terms of the index.
 
 use crate::index::fields::Document;
 use crate::index::inverted_index::Index;

@@ -1,5 +1,6 @@
-//! Finds terms that may be meant by words that no document contains: misspelt terms by edit distance, compounds by
-//! their parts, and terms with most trigrams in common.
+//! Finds terms that a user may have meant by words that no document contains: misspelt terms by edit distance,
+//! compounds by their parts, and terms with most trigrams in common. Used by searches with the search syntax, when they
+//! run again with the similar terms; `expansion` does this for free-text queries.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! Matches a query with a document that is not indexed.
+//! Counts the terms of a query in a document that is not indexed.
 
 use crate::analysis::tokens::Token;
 use crate::analysis::words::hash;

@@ -1,4 +1,5 @@
-//! Boosts: additions to the score of a document for its position among the candidates.
+//! Boosts: additions to the scores of matching documents for their recency, for the scores of neighbours (documents
+//! saved just before or after), and for the score of their group.
 
 use std::cmp::Ordering;
 

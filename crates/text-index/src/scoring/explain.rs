@@ -1,4 +1,5 @@
-//! Explains why a document was found.
+//! Explains the score of a document: which terms of the query it contains, in which fields, and how much each
+//! contributes.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,5 @@
-//! Factors by which facts about a document raise or lower its score.
+//! Factors by which facts about a document raise or lower its score for a question (see [`crate::index::facts`]): the
+//! call failed, the question names an argument, the question asks for a time.
 
 use crate::analysis::words::hash;
 use crate::index::document_terms::{DocumentTerms, for_each_fact};

@@ -1,4 +1,5 @@
-//! Scores groups of documents as a whole.
+//! Scores groups of documents, such as all documents of one user query, by how many of the query's terms their
+//! documents contain together.
 
 use rustc_hash::FxHashMap;
 

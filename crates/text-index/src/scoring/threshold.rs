@@ -1,4 +1,5 @@
-//! Tracks the lowest of the best scores.
+//! Tracks the lowest of the best scores, for a given number of results. A document with a lower score is not among
+//! them.
 
 /// Number of scores beyond twice `count` that are kept before the lower ones are dropped.
 const SLACK: usize = 64;

@@ -1,10 +1,15 @@
-//! Finds the best documents for a question without scoring all matching documents. The documents and scores are those of
-//! [`crate::Index::rank_for`] and [`crate::boost`].
+//! Finds the best documents for a question without scoring all matching documents. The documents and scores are those
+//! of [`crate::Index::rank_for`] and [`crate::boost`].
 //!
-//! Each block and each unit of documents (see [`crate::index::bounds`]) has an upper bound of its scores. Blocks or units are
-//! scored in descending order of their bounds, until no other can contain a document among the best. This is done twice: with
-//! blocks for the best text scores, to which linked identifiers and pairs of terms apply, and with units for the best documents
-//! with the boosts of their groups and neighbours.
+//! Each block and each unit of documents (see [`crate::index::bounds`]) has an upper bound of its scores. They are
+//! scored in descending order of these bounds, until no other can contain one of the best documents. The search has two
+//! parts:
+//!
+//! First, blocks are scored to find the documents with the best text scores. The scores of linked identifiers and of
+//! pairs of terms depend on these documents (see [`crate::scoring::question_ranking`]).
+//!
+//! Second, units are scored to find the best documents with the boosts of groups, neighbours and recency
+//! ([`crate::scoring::top_boosted`]).
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! Returns units in the order of their bounds, as long as they are needed.
+//! A queue of units or blocks (see [`crate::index::bounds`]), ordered by the upper bounds of their scores. It returns
+//! the highest first, until all others are below a threshold.
 
 use std::ops::Range;
 
