@@ -45,6 +45,33 @@ pub(crate) fn tokenize_all(text: &str, maximum_bytes: usize, mut emit: impl FnMu
     TOKENIZER.replace(tokenizer);
 }
 
+/// As [`tokenize_all`], and says of each token whether it is a token of the opening, the first `opening` bytes of the text.
+/// `opening` is a place where [`is_word_border`] holds.
+pub(crate) fn tokenize_with_opening(
+    text: &str,
+    opening: usize,
+    maximum_bytes: usize,
+    mut emit: impl FnMut(Token<'_>, bool),
+) {
+    let mut tokenizer = TOKENIZER.take();
+    let text = cut(text, maximum_bytes);
+    tokenizer.part(text, 0..opening, &mut |token| emit(token, true));
+    tokenizer.part(text, opening..text.len(), &mut |token| emit(token, false));
+    TOKENIZER.replace(tokenizer);
+}
+
+/// Whether the tokens before `offset` are the same with and without the text that follows: no word crosses the offset, and
+/// the last word before it is not a month, which the tokeniser recognises by the number after it.
+pub(crate) fn is_word_border(text: &str, offset: usize) -> bool {
+    let Some((before, after)) = text.split_at_checked(offset) else { return false };
+    if !after.bytes().next().is_none_or(is_ascii_separator) {
+        return false;
+    }
+    let last = before.bytes().rev().skip_while(|byte| is_ascii_separator(*byte));
+    let last = last.take_while(|byte| !is_ascii_separator(*byte));
+    after.is_empty() || !(3..=4).contains(&last.count())
+}
+
 /// The longest prefix of at most `maximum_bytes` that ends on a character boundary.
 pub(crate) fn cut(text: &str, maximum_bytes: usize) -> &str {
     text.split_at(text.floor_char_boundary(maximum_bytes)).0
@@ -61,7 +88,13 @@ pub(crate) struct Tokenizer {
 impl Tokenizer {
     /// Calls `emit` with each term and stop word of `text`.
     pub(crate) fn text(&mut self, text: &str, emit: &mut impl FnMut(Token<'_>)) {
-        let mut rest = text;
+        self.part(text, 0..text.len(), emit);
+    }
+
+    /// As [`Tokenizer::text`], for the part of `text` at `range`. No word may cross the ends of the range.
+    fn part(&mut self, text: &str, range: Range<usize>, emit: &mut impl FnMut(Token<'_>)) {
+        let part = text.split_at(range.end).0;
+        let mut rest = part.split_at(range.start).1;
         loop {
             let start =
                 rest.bytes().position(|byte| !is_ascii_separator(byte)).unwrap_or(rest.len());
@@ -71,8 +104,8 @@ impl Tokenizer {
             }
             let end = from_start.bytes().position(is_ascii_separator).unwrap_or(from_start.len());
             let (run, after) = from_start.split_at(end);
-            let (before, _) = text.split_at(text.len() - from_start.len());
-            if let Some(month) = month(before, run, after) {
+            let (before, from_run) = text.split_at(part.len() - from_start.len());
+            if let Some(month) = month(before, run, from_run.split_at(end).1) {
                 emit_month(&mut self.words, month, emit);
             }
             if run.bytes().all(|byte| byte.is_ascii_lowercase()) {

@@ -1,10 +1,10 @@
 //! The analysed terms of one document.
 
 use crate::analysis::stop_words::StopWords;
-use crate::analysis::tokens::{Token, tokenize_all};
+use crate::analysis::tokens::{Token, tokenize_all, tokenize_with_opening};
 use crate::index::collector::Collector;
 use crate::index::facts::{self, FACT_FIELD};
-use crate::index::fields::{Document, FIELDS, Lengths, RESULT_FIELDS};
+use crate::index::fields::{Document, FIELDS, Lengths, RESULT_FIELDS, shared_opening};
 use crate::index::postings::Frequencies;
 use crate::index::sketch::{Sketch, SketchBuilder};
 use crate::index::start::Start;
@@ -133,7 +133,7 @@ fn names_time(collector: &Collector) -> bool {
         RESULT_FIELDS.iter().any(|field| counts.get(*field).is_some_and(|count| *count > 0))
     };
     let mut in_result = collector.entries.iter().filter(|entry| is_in_result(&entry.counts));
-    in_result.any(|entry| facts::is_time(collector.text_of(entry)))
+    in_result.any(|entry| facts::is_hashed_time(entry.hash, collector.text_of(entry)))
 }
 
 /// Calls `emit` with each fact about a document.
@@ -153,11 +153,28 @@ pub(crate) fn for_each_token(
     mut emit: impl FnMut(usize, Token<'_>),
 ) -> Lengths {
     let mut lengths = Lengths::default();
-    for ((number, field), length) in FIELDS.iter().enumerate().zip(&mut lengths) {
-        tokenize_all((field.text)(document), field.maximum_bytes, |token| {
+    let mut add = |number: usize, token: Token<'_>| {
+        if let Some(length) = lengths.get_mut(number) {
             *length = length.saturating_add(u16::from(matches!(token, Token::Term(_))));
-            emit(number, token);
-        });
+        }
+        emit(number, token);
+    };
+    let shared_opening = shared_opening(document.result);
+    for (number, field) in FIELDS.iter().enumerate() {
+        let text = (field.text)(document);
+        match (shared_opening, RESULT_FIELDS) {
+            // Counted with the result, of which it is the first part.
+            (Some(_), [_, opening]) if number == opening => {}
+            (Some(length), [result, opening]) if number == result => {
+                tokenize_with_opening(text, length, field.maximum_bytes, |token, is_opening| {
+                    add(result, token);
+                    if is_opening {
+                        add(opening, token);
+                    }
+                });
+            }
+            _ => tokenize_all(text, field.maximum_bytes, |token| add(number, token)),
+        }
     }
     lengths
 }
@@ -175,6 +192,8 @@ pub(crate) fn stop_words(document: &Document<'_>) -> StopWords {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::analysis::words::hash;
     use crate::index::fields::FIELD_COUNT;
@@ -205,6 +224,30 @@ mod tests {
                 .iter()
                 .all(|(number, text, frequencies)| number == hash(text) && !frequencies.is_empty())
         );
+    }
+
+    proptest! {
+        #[test]
+        fn the_opening_is_counted_as_a_text_of_its_own(
+            words in prop::collection::vec(
+                prop_oneof![Just("May"), Just("7"), Just("Sept."), Just("2023-05-07"), Just("é"), Just("東京"), Just("\u{a0}"),
+                    Just("don't"), Just("loginForm"), Just("x-y_z"), Just("word"), Just("a"), Just("12"), Just("\n"), Just("")],
+                0..60,
+            ),
+            separator in prop_oneof![Just(" "), Just(", "), Just("\n"), Just("\u{a0}"), Just(".")],
+        ) {
+            let result = words.join(separator);
+            let document = Document { result: &result, ..Document::default() };
+            let mut found = vec![Vec::new(); FIELD_COUNT];
+            let lengths = for_each_token(&document, |field, token| found[field].push(format!("{token:?}")));
+            for (number, field) in FIELDS.iter().enumerate() {
+                let mut expected = Vec::new();
+                tokenize_all((field.text)(&document), field.maximum_bytes, |token| expected.push(format!("{token:?}")));
+                let terms = expected.iter().filter(|token| token.starts_with("Term")).count();
+                prop_assert_eq!(usize::from(lengths[number]), terms);
+                prop_assert_eq!(&found[number], &expected);
+            }
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashSet;
 
 use crate::analysis::tokens::tokenize;
+use crate::analysis::words::hash;
 use crate::index::fields::Document;
 
 /// The first character of every fact; no term of a text contains it.
@@ -43,6 +44,20 @@ static TIMES: LazyLock<FxHashSet<Box<str>>> = LazyLock::new(|| {
     terms
 });
 
+/// A bit for the hash of each of [`TIMES`], by which most other terms are recognised without comparing texts.
+static TIME_HASHES: LazyLock<[u64; 16]> = LazyLock::new(|| {
+    let mut bits = [0; 16];
+    for term in TIMES.iter() {
+        let (word, bit) = place_of(hash(term));
+        bits.get_mut(word).into_iter().for_each(|word| *word |= bit);
+    }
+    bits
+});
+
+fn place_of(hash: u32) -> (usize, u64) {
+    ((hash >> 6) as usize % 16, 1 << (hash & 63))
+}
+
 /// Whether a term is a fact.
 pub(crate) fn is_fact(term: &str) -> bool {
     term.starts_with(FACT)
@@ -54,6 +69,13 @@ pub(crate) fn is_time(term: &str) -> bool {
         && (term.starts_with("19") || term.starts_with("20"))
         && term.bytes().all(|byte| byte.is_ascii_digit());
     is_year || TIMES.contains(term)
+}
+
+/// As [`is_time`], for a term whose hash is known.
+pub(crate) fn is_hashed_time(hash: u32, term: &str) -> bool {
+    let (word, bit) = place_of(hash);
+    let may_be_word = TIME_HASHES.get(word).is_some_and(|word| word & bit != 0);
+    (may_be_word || term.len() == 4) && is_time(term)
 }
 
 /// Whether a result reports that the call failed or found nothing. `false` for a document without a result.
@@ -137,10 +159,10 @@ mod tests {
     #[test]
     fn terms_of_time_are_recognised() {
         for time in ["yesterday", "monday", "octob", "2023", "last"] {
-            assert!(is_time(time), "{time}");
+            assert!(is_time(time) && is_hashed_time(hash(time), time), "{time}");
         }
         for other in ["login", "2123", "20233", "20x3"] {
-            assert!(!is_time(other), "{other}");
+            assert!(!is_time(other) && !is_hashed_time(hash(other), other), "{other}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Documents and their indexed fields.
 
-use crate::analysis::tokens::cut;
+use crate::analysis::tokens::{cut, is_word_border};
 
 /// The fields of one stored context, as they are indexed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,6 +91,12 @@ fn opening(text: &str) -> &str {
     let start = cut(text, OPENING_BYTES);
     let end = start.rfind(|character: char| character.is_whitespace() || !character.is_ascii());
     start.get(..end.unwrap_or(0)).unwrap_or_default()
+}
+
+/// The length of the opening in bytes, if its tokens are the first tokens of the result.
+pub(crate) fn shared_opening(result: &str) -> Option<usize> {
+    let length = opening(result).len();
+    is_word_border(result, length).then_some(length)
 }
 
 /// The number of fields.

@@ -13,16 +13,24 @@ const FREQUENCY_BITS: u32 = BITS_PER_FIELD * FIELD_COUNT as u32;
 /// Maximum number of documents in a segment.
 pub(crate) const MAXIMUM_DOCUMENTS: usize = 1 << (u32::BITS - FREQUENCY_BITS);
 
+/// The index in [`LEVELS`] of the last level that is not above `count`. Called for each field of each term of a document.
+fn level_of(count: u32) -> u32 {
+    match count {
+        0..=4 => count,
+        5 => 4,
+        6..=8 => 5,
+        9..=15 => 6,
+        _ => 7,
+    }
+}
+
 /// How often each field of a document contains a term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Frequencies(u32);
 
 impl Frequencies {
     pub(crate) fn from_counts(counts: &[u32; FIELD_COUNT]) -> Self {
-        let level = |count: u32| {
-            LEVELS.partition_point(|level| *level <= count as f32).saturating_sub(1) as u32
-        };
-        Self(counts.iter().rev().fold(0, |bits, count| bits << BITS_PER_FIELD | level(*count)))
+        Self(counts.iter().rev().fold(0, |bits, count| bits << BITS_PER_FIELD | level_of(*count)))
     }
 
     pub(crate) fn is_empty(self) -> bool {
@@ -106,6 +114,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn counts_are_rounded_down_to_a_level() {
+        for count in (0..40).chain([u32::MAX]) {
+            let expected = LEVELS.partition_point(|level| *level <= count as f32) - 1;
+            assert_eq!(level_of(count) as usize, expected, "{count}");
+        }
+    }
 
     #[test]
     fn frequencies_are_kept_up_to_four_and_rounded_down_from_there() {
