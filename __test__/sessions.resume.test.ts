@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { ContextManager, type ContextManagerOptions, type ContextPointer, contextTools } from '../dist/index.js'
 import { debugLog, MemoryFileSystem, only, rejectsWith } from './support/fixtures.ts'
 import {
@@ -217,7 +218,7 @@ describe('a session', () => {
         const manager = new ContextManager({ contextDir, sessionId, retention })
         await manager.saveContext('t', { sessionId }, 'x'.repeat(1000))
         await manager.close()
-        await new Promise((resolve) => setTimeout(resolve, 5))
+        await setTimeout(5)
       }
       await save('short', { keepPaused: '1ms' })
       await save('older')
@@ -354,6 +355,8 @@ describe('bounds of a live session', () => {
         const manager = new ContextManager({ contextDir, sessionId: 'hooks', retention })
         await manager.saveContext('t', { number }, 'x'.repeat(1000))
         await manager.close()
+        // The times of files have no order within a millisecond; no process ends and starts within one.
+        await setTimeout(2)
       }
       const manager = new ContextManager({ contextDir, sessionId: 'hooks', resume: true })
       await manager.resume()
@@ -409,7 +412,7 @@ describe('reuse', () => {
       assert.equal(await other.findContext('t', { a: 1, b: [2] }), undefined)
       assert.equal((await other.findContext('t', { a: 1, b: [2] }, { sessions: 'all' }))?.filepath, path)
       assert.equal((await other.findContext('t', { a: 1, b: [2] }, { sessions: ['s'] }))?.filepath, path)
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      await setTimeout(20)
       assert.equal(await manager.findContext('t', { a: 1, b: [2] }, { maxAge: 1 }), undefined)
       assert.equal(only(await manager.search('new', { callId: 'call_7' })).filepath, path)
       assert.deepEqual(await manager.search('new', { callId: 'call_8' }), [])
