@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { removeDirectory } from './support/fixtures.ts'
 import { PATIENT } from './support/processes.ts'
 
 interface Command {
@@ -140,5 +143,38 @@ describe('a file that fails', () => {
     assert.deepEqual(named('bun', '__test__/b.test.ts:', '(fail) d > x [1.2ms]', 'panic: segmentation fault'), [])
     assert.deepEqual(named('bun', '(fail) d > x [1.2ms]', 'Ran 2 tests across 2 files. [34.00ms]'), [])
     assert.deepEqual(named('node', 'ℹ fail 1', 'test at __test__/other.test.ts:2:19'), [])
+  })
+
+  test('is run once more by itself in CI, and nowhere else', PATIENT, () => {
+    const root = fileURLToPath(new URL('..', import.meta.url))
+    // Below the repository, where tsx is found.
+    const folder = mkdtempSync(join(root, '__test__', '.page-repeated-'))
+    try {
+      const file = `__test__/${basename(folder)}/example.test.ts`
+      const run = (ci: string, body: string): readonly [number | null, boolean] => {
+        writeFileSync(
+          join(root, file),
+          `import { test } from 'node:test'\nimport fs from 'node:fs'\ntest('t', () => {${body}})\n`,
+        )
+        // A test runner within a test runner prints for that one.
+        const { NODE_TEST_CONTEXT: _, ...environment } = process.env
+        const { status, stderr } = spawnSync('node', ['scripts/run-tests.mjs', 'node', 'node', file], {
+          cwd: root,
+          encoding: 'utf8',
+          env: { ...environment, CI: ci },
+        })
+        return [status, stderr.includes(`failed once of two runs: ${file}`)]
+      }
+      const once = (mark: string): string => {
+        const path = JSON.stringify(join(folder, mark))
+        return `if (!fs.existsSync(${path})) { fs.writeFileSync(${path}, ''); throw new Error('once') }`
+      }
+      assert.deepEqual(run('true', once('first')), [0, true])
+      assert.deepEqual(run('', once('second')), [1, false])
+      assert.deepEqual(run('true', "throw new Error('always')"), [1, false])
+      assert.deepEqual(run('', ''), [0, false])
+    } finally {
+      removeDirectory(folder)
+    }
   })
 })
