@@ -50,7 +50,7 @@ function resourcesOf(pid: number): { memory: number; files: number } | undefined
 
 describe('the MCP server and messages that are wrong', () => {
   test(
-    'stays alive, answers with errors, prints messages alone, and keeps nothing',
+    'stays alive, answers with errors, prints only messages, and keeps nothing',
     LIMIT,
     inDirectory(async (directory) => {
       const seed = Number(process.env['AGENT_CONTEXT_FUZZ_SEED'] ?? 1)

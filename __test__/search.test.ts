@@ -244,7 +244,7 @@ describe('what is searched', () => {
   )
 
   test(
-    'this session alone, or every context of the directory',
+    'only this session, or every context of the directory',
     PATIENT,
     inDirectory(async (contextDir) => {
       const own = await saved(contextDir, { mine: 'needle here' })

@@ -1056,7 +1056,7 @@ describe('sweep()', () => {
   )
 
   test(
-    'removes the lease files of dead owners, alone',
+    'removes only the lease files of dead owners',
     inDirectory(async (contextDir) => {
       const manager = new ContextManager({ contextDir })
       await manager.saveContext('tool', {}, 1)

@@ -1,10 +1,11 @@
 /** Writes a new file atomically, with access for the owner only; never replaces an existing one. */
 
 import { randomBytes } from 'node:crypto'
-import { link, lstat, mkdir, open, readFile, rename, unlink } from 'node:fs/promises'
+import { link, lstat, mkdir, open, rename, unlink } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { EXIT } from '../command-types.ts'
 import { CliError } from '../failures.ts'
+import { contentIfThere } from './content-if-there.ts'
 
 /** `same`: the file is there with this content; `different`: with another one. */
 export type Written = 'written' | 'same' | 'different'
@@ -17,7 +18,7 @@ export async function writeNewFile(
   isDryRun: boolean,
 ): Promise<Written> {
   const bytes = Buffer.from(content)
-  const there = await contentOf(path)
+  const there = await contentIfThere(path)
   if (there !== undefined) {
     return there.equals(bytes) ? 'same' : 'different'
   }
@@ -39,7 +40,7 @@ export async function writeNewFile(
     )
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
-      return (await contentOf(path))?.equals(bytes) === true ? 'same' : 'different'
+      return (await contentIfThere(path))?.equals(bytes) === true ? 'same' : 'different'
     }
     throw error
   } finally {
@@ -47,17 +48,6 @@ export async function writeNewFile(
     await unlink(temporary).catch(() => undefined)
   }
   return 'written'
-}
-
-async function contentOf(path: string): Promise<Buffer | undefined> {
-  try {
-    return await readFile(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      return undefined
-    }
-    throw error
-  }
 }
 
 async function refuseLinks(root: string, folder: string): Promise<void> {

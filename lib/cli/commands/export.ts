@@ -1,9 +1,10 @@
 /** `export`: outputs, history, store, memory and state in one file. */
 
 import { createReadStream } from 'node:fs'
-import { open, readFile, unlink } from 'node:fs/promises'
+import { open, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { chosenPlaces } from '../archive/chosen-places.ts'
+import { contentIfThere } from '../archive/content-if-there.ts'
 import { ARCHIVE_VERSION, type ArchiveLine, bytesFileOf, MEMORY_FILES } from '../archive/lines.ts'
 import { EXIT, type Invocation } from '../command-types.ts'
 import { CliError } from '../failures.ts'
@@ -129,17 +130,5 @@ async function* stateItems(invocation: Invocation): AsyncGenerator<ArchiveLine> 
       ...(mediaType === undefined ? {} : { mediaType }),
       ...(expiresAt === undefined ? {} : { expiresAt }),
     }
-  }
-}
-
-/** Another process may remove a file meanwhile. */
-async function contentIfThere(path: string): Promise<Buffer | undefined> {
-  try {
-    return await readFile(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      return undefined
-    }
-    throw error
   }
 }

@@ -33,7 +33,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
   if (options.http !== true) {
     const other = (['port', 'host', 'tokenFile'] as const).find((name) => options[name] !== undefined)
     if (other !== undefined) {
-      throw new CliError(`--${other === 'tokenFile' ? 'token-file' : other} goes with --http alone`, EXIT.usage)
+      throw new CliError(`--${other === 'tokenFile' ? 'token-file' : other} can be given only with --http`, EXIT.usage)
     }
     await serveOverStdio(served, signal)
   } else {

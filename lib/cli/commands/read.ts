@@ -68,7 +68,7 @@ function sliceOf({ options }: Invocation): SliceOptions {
   if (options.grep === undefined) {
     const needing = (['ignoreCase', 'context', 'before', 'after'] as const).find((name) => options[name] !== undefined)
     if (needing !== undefined) {
-      throw new CliError(`${flag(needing)} goes with ${flag('grep')} alone`, EXIT.usage)
+      throw new CliError(`${flag(needing)} can be given only with ${flag('grep')}`, EXIT.usage)
     }
   }
   return {

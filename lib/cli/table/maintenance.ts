@@ -46,12 +46,12 @@ export const MAINTENANCE_COMMANDS: readonly CommandRow[] = [
   {
     name: 'export',
     summary: 'Write outputs, history, store, memory and state to one file',
-    details: 'JSON Lines. With options that name places, those places alone.',
+    details: 'JSON Lines. With options that name places, only those places.',
     options: ['dir', 'history', 'store', 'state', 'workspace', 'memory', 'branchScope', 'out'],
     output: 'text',
     examples: [
       ['export -o backup.jsonl', 'everything'],
-      ['export --dir ~/.agent/context | ssh other agent-context import -', 'outputs alone, to another machine'],
+      ['export --dir ~/.agent/context | ssh other agent-context import -', 'only outputs, to another machine'],
     ],
     load: () => import('../commands/export.ts'),
   },

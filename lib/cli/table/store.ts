@@ -4,7 +4,7 @@ import type { CommandRow, OptionUse } from '../command-types.ts'
 import type { OptionName } from '../options.ts'
 
 const ENTRY = { name: 'entry', description: 'path of the entry, relative to the store or absolute' } as const
-const AGENT_FILTER: OptionUse = { name: 'agent', description: 'entries of this agent alone' }
+const AGENT_FILTER: OptionUse = { name: 'agent', description: 'only entries of this agent' }
 const FILTER: readonly (OptionName | OptionUse)[] = ['store', AGENT_FILTER, 'session', 'type', 'tag', 'since', 'until']
 const NEW_ENTRY = [
   {
@@ -115,7 +115,7 @@ export const STORE_COMMANDS: readonly CommandRow[] = [
     details: 'Entries that others link to stay, unless --include-linked is given.',
     options: [
       'store',
-      { name: 'agent', description: 'entries of this agent alone' },
+      { name: 'agent', description: 'only entries of this agent' },
       { name: 'olderThan', fallback: '30d' },
       'includeLinked',
     ],
