@@ -277,6 +277,9 @@ impl ContextDirectory {
     }
 }
 
+/// Attempts to create the files of a context: the directory may be removed once meanwhile.
+pub(super) const ATTEMPTS: u32 = 2;
+
 /// Writing and removing.
 impl ContextDirectory {
     /// Writes the file of the binary data, then the record, both atomically: no record exists without its bytes.
@@ -284,23 +287,40 @@ impl ContextDirectory {
     /// # Errors
     /// `UnsafeDirectory` or `Io`
     pub async fn write(&self, filename: &str, file: &ContextFile) -> Result<()> {
-        let mut attempts_left = 1;
+        let mut attempts_left = ATTEMPTS;
         loop {
             let opened = self.held().await?;
-            match self.create_context(&opened, filename, file).await {
-                Ok(()) => {
-                    self.note_handle(&opened, file.handle, filename);
-                    return Ok(());
-                }
-                // The directory was removed, and the lease with it: opens it again.
-                Err(error) if error.is_not_found() && attempts_left > 0 => {
-                    attempts_left -= 1;
-                    drop(self.close());
-                }
-                Err(error) => {
-                    let path = PathBuf::from(self.path_of(filename));
-                    return Err(refused("save the context to", &path, error));
-                }
+            let created = self.create_context(&opened, filename, file).await;
+            attempts_left -= 1;
+            let ended = self.ended(&opened, file.handle, filename, created, attempts_left);
+            if let Some(written) = ended {
+                return written;
+            }
+        }
+    }
+
+    /// Ends an attempt to create the files of a context. After a success, adds the context to the table of handles.
+    /// `None`: the directory was removed, and the lease with it; a further attempt opens the directory again.
+    pub(super) fn ended(
+        &self,
+        opened: &Opened,
+        handle: Option<u64>,
+        filename: &str,
+        created: FileResult<()>,
+        attempts_left: u32,
+    ) -> Option<Result<()>> {
+        match created {
+            Ok(()) => {
+                self.note_handle(opened, handle, filename);
+                Some(Ok(()))
+            }
+            Err(error) if error.is_not_found() && attempts_left > 0 => {
+                drop(self.close());
+                None
+            }
+            Err(error) => {
+                let path = PathBuf::from(self.path_of(filename));
+                Some(Err(refused("save the context to", &path, error)))
             }
         }
     }
@@ -316,7 +336,7 @@ impl ContextDirectory {
     }
 
     /// Adds a context to the table of handles.
-    pub(super) fn note_handle(&self, opened: &Opened, handle: Option<u64>, filename: &str) {
+    fn note_handle(&self, opened: &Opened, handle: Option<u64>, filename: &str) {
         if let (Some((shared, _)), Some(handle)) = (&opened.shared, handle)
             && let Err(error) = shared.handles.add(handle, Mark::Saved, filename)
         {

@@ -298,24 +298,12 @@ impl Sweeper {
                 if live.contains_owner(owner) {
                     continue;
                 }
-                if mode == Mode::DryRun {
-                    report.deleted_temporaries += 1;
-                    report.removals.push(unfinished(entry));
-                } else {
-                    let removed = self.file_system.remove(&self.root.join(&entry.name)).await;
-                    report.deleted_temporaries += u64::from(removed.unwrap_or_default());
-                }
+                self.remove_unfinished(entry, mode, &mut report).await;
             } else if let Some(context) = layout::parse_bytes(&entry.name) {
                 if !self.is_left_over(&entry.name, &context, &live).await {
                     continue;
                 }
-                if mode == Mode::DryRun {
-                    report.deleted_temporaries += 1;
-                    report.removals.push(unfinished(entry));
-                } else {
-                    let removed = self.file_system.remove(&self.root.join(&entry.name)).await;
-                    report.deleted_temporaries += u64::from(removed.unwrap_or_default());
-                }
+                self.remove_unfinished(entry, mode, &mut report).await;
             } else if let Some(context) = self.context_of(entry).await {
                 contexts += 1;
                 if let Some(paused) = paused.get_mut(&context.session) {
@@ -335,6 +323,17 @@ impl Sweeper {
         let outlived = outlived.into_iter().map(|lease| lease.name.clone()).collect();
         let ended = self.end_excess(paused, &mut report, &mut left)?;
         Ok(Survey { left, ended, outlived, contexts, report })
+    }
+
+    /// Removes a file that an interrupted save left.
+    async fn remove_unfinished(&self, entry: &FileEntry, mode: Mode, report: &mut SweepReport) {
+        if mode == Mode::DryRun {
+            report.deleted_temporaries += 1;
+            report.removals.push(unfinished(entry));
+        } else {
+            let removed = self.file_system.remove(&self.root.join(&entry.name)).await;
+            report.deleted_temporaries += u64::from(removed.unwrap_or_default());
+        }
     }
 
     /// The sessions with a record that no process holds.

@@ -1,14 +1,11 @@
 //! Writes the files of a streamed context in pieces.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use storage::{Durability, FileResult, Pieces, Target, layout};
 
 use super::{
-    super::{
-        context_directory::{ContextDirectory, Opened},
-        refused,
-    },
+    super::context_directory::{ATTEMPTS, ContextDirectory, Opened},
     contents::Contents,
 };
 use crate::error::Result;
@@ -57,23 +54,14 @@ impl ContextDirectory {
         handle: Option<u64>,
         file: &StreamedFile,
     ) -> Result<()> {
-        let mut attempts_left = 1;
+        let mut attempts_left = ATTEMPTS;
         loop {
             let opened = self.held().await?;
-            match self.create_streamed(&opened, filename, file).await {
-                Ok(()) => {
-                    self.note_handle(&opened, handle, filename);
-                    return Ok(());
-                }
-                // The directory was removed, and the lease with it: opens it again. The temporary files are still open.
-                Err(error) if error.is_not_found() && attempts_left > 0 => {
-                    attempts_left -= 1;
-                    drop(self.close());
-                }
-                Err(error) => {
-                    let path = PathBuf::from(self.path_of(filename));
-                    return Err(refused("save the context to", &path, error));
-                }
+            // The temporary files stay open, so that a second attempt can read them.
+            let created = self.create_streamed(&opened, filename, file).await;
+            attempts_left -= 1;
+            if let Some(written) = self.ended(&opened, handle, filename, created, attempts_left) {
+                return written;
             }
         }
     }
