@@ -142,6 +142,22 @@ describe('npm run bench:retrieval', () => {
   )
 
   test(
+    'ends with the error of a function that gives no vectors',
+    PATIENT,
+    inDirectory(async (folder) => {
+      writeHalf(join(folder, 'half'))
+      const module = join(folder, 'embed.mjs')
+      writeFileSync(module, "export default () => { throw new Error('no model') }\n")
+      const { code, errors } = await runBench(folder, '--embed', module)
+      assert.deepEqual({ code, errors }, { code: 1, errors: 'bench:retrieval: no model\n' })
+      writeFileSync(module, 'export default (texts) => texts.map(() => [Number.NaN])\n')
+      const invalid = await runBench(folder, '--embed', module)
+      const message = 'bench:retrieval: embed gave something that is no finite number\n'
+      assert.deepEqual({ code: invalid.code, errors: invalid.errors }, { code: 1, errors: message })
+    }),
+  )
+
+  test(
     'takes some of the sets, or one by its own folder',
     PATIENT,
     inDirectory(async (folder) => {

@@ -9,6 +9,9 @@ import { OURS } from './save-contenders.ts'
 /** Deeper than any score and any budget looks. */
 const LIMIT = 2000
 
+/** The beginning of the message about an `embed` that failed. */
+const EMBED_FAILED = 'embed failed'
+
 /** A row as a call of `saveContext`. */
 interface Call {
   readonly toolName: string
@@ -45,8 +48,15 @@ async function openManager(contextDir: string, rows: readonly Row[], embed: Embe
   const calls = rows.map(callOf)
   const descriptions = new Map(calls.map(({ args, description }) => [args, description]))
   const isDescribed = calls.some(({ description }) => description !== undefined)
+  let embedError: unknown
   const manager = new ContextManager({
     contextDir,
+    // A selection whose `embed` fails continues without vectors: its figures would be those of another system.
+    onDebug: (message, data) => {
+      if (message.startsWith(EMBED_FAILED)) {
+        embedError = (data as { error: unknown }).error
+      }
+    },
     persist: 'large',
     persistThreshold: Number.MAX_SAFE_INTEGER,
     memoryBudget: Number.MAX_SAFE_INTEGER,
@@ -69,6 +79,9 @@ async function openManager(contextDir: string, rows: readonly Row[], embed: Embe
       embedTimeout: Number.POSITIVE_INFINITY,
       ...offered,
     })
+    if (embedError !== undefined) {
+      throw embedError
+    }
     return chosen.map(({ filepath }) => filepath)
   }
 

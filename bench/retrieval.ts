@@ -21,7 +21,8 @@ const USAGE = `npm run bench:retrieval -- FOLDER [options]
   FOLDER           holds sets (folders with corpus.jsonl, queries.jsonl, qrels.tsv and meta.json), or is one
   --set LIST       some of the sets
   --without-peers  this package and the specification's keyword overlap alone
-  --embed MODULE   with vectors: the module's default export takes texts and returns (a promise of) a vector for each
+  --embed MODULE   with vectors: the module's default export takes texts and returns (a promise of) a vector for each,
+                   as the option \`embed\` of selectContexts does; see docs/benchmarks.md
   --json FILE      the figures
   --scores FILE    nDCG@10 of this package for each query
   --baseline FILE  the file that --scores wrote with another version or model: differences are paired by query`
