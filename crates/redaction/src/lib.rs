@@ -48,7 +48,7 @@ mod hit;
 mod json_offsets;
 mod json_value_check;
 mod json_walker;
-mod known_keys;
+mod known_strings;
 mod linear_regex;
 mod literals;
 mod names;
@@ -64,6 +64,7 @@ mod rules;
 #[cfg(test)]
 mod rules_tests;
 mod scanner;
+mod searches;
 mod session;
 mod skipped;
 mod split_key;

@@ -15,6 +15,7 @@ use super::{
     report::Report,
     rules::RULES,
     scanner,
+    searches::Searches,
     view::{self, View},
     work::Work,
 };
@@ -76,7 +77,8 @@ impl Redaction {
         let mut parts = Vec::from([Range { start: 0, end: text.len() }]);
         for _ in 0..MAX_PASSES {
             let text = redacted.as_deref().unwrap_or(text);
-            let mut edits = self.edits_near(text, &parts, 0, &mut work).map_err(failed)?;
+            let mut edits =
+                self.edits_near(text, &parts, Searches::ALL, 0, &mut work).map_err(failed)?;
             if edits.is_empty() {
                 break;
             }
@@ -183,7 +185,18 @@ impl Redaction {
         embedded: usize,
         work: &mut Work,
     ) -> std::result::Result<Vec<Edit>, NotRedacted> {
-        self.edits_near(text, std::slice::from_ref(&(0..text.len())), embedded, work)
+        self.edits_by(Searches::ALL, text, embedded, work)
+    }
+
+    /// As [`Redaction::edits`], for a text that is not JSON unless all searches are given, and in which no other search takes a step.
+    pub(super) fn edits_by(
+        &self,
+        searches: Searches,
+        text: &str,
+        embedded: usize,
+        work: &mut Work,
+    ) -> std::result::Result<Vec<Edit>, NotRedacted> {
+        self.edits_near(text, std::slice::from_ref(&(0..text.len())), searches, embedded, work)
     }
 
     /// As [`Redaction::edits`], for the anchors in these parts of a text. JSON is always walked as a whole.
@@ -191,19 +204,23 @@ impl Redaction {
         &self,
         text: &str,
         parts: &[Range<usize>],
+        searches: Searches,
         embedded: usize,
         work: &mut Work,
     ) -> std::result::Result<Vec<Edit>, NotRedacted> {
         // Walking is skipped for a text that does not end like JSON.
-        let may_be_json = embedded <= json_walker::MAX_EMBEDDED && may_be_json(text);
+        let may_be_json =
+            searches == Searches::ALL && embedded <= json_walker::MAX_EMBEDDED && may_be_json(text);
         if may_be_json && json_walker::is_json(text.as_bytes()) {
             match json_walker::edits(self, text.as_bytes(), embedded, work) {
                 Err(NotRedacted::Json(_)) => {}
                 outcome => return outcome,
             }
         }
-        let mut hits = self.hits(text, parts, work)?;
-        if let Some(view) = View::of(text) {
+        let mut hits = self.hits(text, parts, searches, work)?;
+        if searches.has(Searches::HIDDEN)
+            && let Some(view) = View::of(text)
+        {
             // For a secret with colour codes, the codes around it stay.
             for Hit { range, .. } in &mut hits {
                 *range = view.trimmed(range);
@@ -239,7 +256,7 @@ impl Redaction {
             Some(Err(NotRedacted::Failed(error))) => return Err(NotRedacted::Failed(error)),
             Some(Err(NotRedacted::Json(_))) | None => {
                 let parts: Vec<_> = parts.iter().map(|part| view.visible(part)).collect();
-                self.hits(text, &parts, work)?
+                self.hits(text, &parts, Searches::ALL, work)?
             }
         };
         for Hit { range, .. } in &mut hits {
@@ -253,6 +270,7 @@ impl Redaction {
         &self,
         text: &str,
         parts: &[Range<usize>],
+        searches: Searches,
         work: &mut Work,
     ) -> std::result::Result<Vec<Hit>, NotRedacted> {
         let redactor = &self.redactor;
@@ -282,11 +300,14 @@ impl Redaction {
                     .map(|Hit { range, rule }| Hit { range: view.original(&range), rule }),
             );
         }
-        if let Some(rule) = redactor.private_key {
+        if let Some(rule) = redactor.private_key
+            && searches.has(Searches::PRIVATE_KEYS)
+        {
             private_key::find(text, |range| hits.push(Hit { range, rule }));
         }
         let (environment, custom) = (RULES.len(), RULES.len() + 2);
-        if redactor.disabled.get(environment) == Some(&false) {
+        if searches.has(Searches::ENVIRONMENT) && redactor.disabled.get(environment) == Some(&false)
+        {
             let mut ranges = Vec::new();
             self.environment.find(text, &mut ranges).map_err(NotRedacted::Failed)?;
             hits.extend(ranges.into_iter().map(|range| Hit { range, rule: environment }));
@@ -307,10 +328,13 @@ impl Redaction {
         self.redactor.custom.is_empty()
     }
 
-    /// Visits the positions in a text that the rules' anchors and the environment's values occur at.
-    pub(super) fn signs(&self, text: &str, visit: &mut impl FnMut(usize)) {
-        self.redactor.anchors.signs(text.as_bytes(), visit);
-        self.environment.signs(text, visit);
+    /// Visits the positions in a text that the searches would examine, in no particular order.
+    pub(super) fn signs(&self, text: &str, visit: &mut impl FnMut(usize, Searches)) {
+        let bytes = text.as_bytes();
+        self.redactor.anchors.signs(bytes, &mut |at| visit(at, Searches::ANCHORS));
+        self.environment.signs(text, &mut |at| visit(at, Searches::ENVIRONMENT));
+        private_key::signs(bytes, &mut |at| visit(at, Searches::PRIVATE_KEYS));
+        view::hidden(text).for_each(|range| visit(range.start, Searches::HIDDEN));
     }
 
     pub(super) fn key_class(&self, name: &str) -> NameClass {

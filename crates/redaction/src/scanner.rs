@@ -63,6 +63,8 @@ enum Seek {
     Vendor(usize),
     /// A name that may be followed by a secret.
     Name,
+    /// Nothing: an anchor as JSON spells it, which is searched for in undecoded strings only.
+    Escaped,
 }
 
 /// The anchors of all rules, compiled for the search.
@@ -143,6 +145,14 @@ impl Anchors {
                 add(&phrase.replace(' ', separator), Seek::Name);
             }
         }
+        for rule in RULES {
+            for anchor in rule.anchors {
+                let escaped = anchor.escape_default().to_string();
+                if escaped != *anchor {
+                    add(&escaped, Seek::Escaped);
+                }
+            }
+        }
         let (texts, seeks): (Vec<_>, Vec<_>) = anchors.into_iter().unzip();
         Self { set: AnchorSet::new(texts), seeks, assignment, dotted_token }
     }
@@ -157,7 +167,8 @@ impl Anchors {
         holds
     }
 
-    /// Visits the positions in a text that [`Anchors::find`] would examine, in no particular order.
+    /// Visits the positions that [`Anchors::find`] would examine in a text, or in the text of an undecoded JSON string, in no particular
+    /// order.
     pub fn signs(&self, text: &[u8], visit: &mut impl FnMut(usize)) {
         dotted_token::pairs(text, 0..text.len()).for_each(&mut *visit);
         self.set.visit(text, 0..text.len(), |found, _| {
@@ -192,6 +203,9 @@ impl Anchors {
         let mut ends: Vec<usize> = Vec::new();
         self.set.visit_from(text.as_bytes(), part, |found, anchor| {
             let seeks = self.seeks.get(anchor).map_or(&[][..], Vec::as_slice);
+            if seeks == [Seek::Escaped] {
+                return Some(0);
+            }
             if skipped.contains(found.start) {
                 return Some(skipped.examined_from());
             }
@@ -255,7 +269,7 @@ impl Anchors {
                             hits.push(Hit { range: secret, rule });
                         }
                     }
-                    Seek::Basic(_) | Seek::Vendor(_) | Seek::Pattern(..) => {}
+                    Seek::Basic(_) | Seek::Vendor(_) | Seek::Pattern(..) | Seek::Escaped => {}
                 }
             }
             Some(0)
