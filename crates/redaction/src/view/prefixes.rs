@@ -143,10 +143,7 @@ fn head<'t>(text: &'t str, lines: Lines<'_>, at: usize) -> &'t [u8] {
 /// The lengths in both lines of their common prefix, apart from digits and the width of numbers, up to the last sign
 /// that can end a prefix.
 fn common(one: &[u8], other: &[u8]) -> (usize, usize) {
-    let is_blank: fn(&u8) -> bool = |byte| matches!(byte, b' ' | b'\t');
-    let run = |bytes: &[u8], at: usize, is_of_run: fn(&u8) -> bool| {
-        bytes.get(at..).unwrap_or_default().iter().take_while(|byte| is_of_run(byte)).count()
-    };
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let is_number = |bytes: &[u8], at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let (mut at, mut of_other, mut ends) = (0, 0, (0, 0));
     loop {
@@ -183,6 +180,12 @@ fn common(one: &[u8], other: &[u8]) -> (usize, usize) {
             ends = (at, of_other);
         }
     }
+}
+
+/// The number of bytes of a kind from `at` on.
+#[inline]
+fn run(bytes: &[u8], at: usize, is_of_run: impl Fn(&u8) -> bool) -> usize {
+    bytes.get(at..).unwrap_or_default().iter().take_while(|byte| is_of_run(byte)).count()
 }
 
 /// Whether a prefix may end here.
