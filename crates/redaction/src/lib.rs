@@ -53,6 +53,7 @@ mod linear_regex;
 mod literals;
 mod names;
 mod options;
+mod pattern_match;
 mod plain_strings;
 mod private_key;
 mod redaction;

@@ -14,7 +14,7 @@ use super::{
     replacement,
     report::Report,
     rules::RULES,
-    scanner,
+    scanner::{self, Findings, Found},
     searches::Searches,
     view::{self, View},
     work::Work,
@@ -274,32 +274,18 @@ impl Redaction {
         work: &mut Work,
     ) -> std::result::Result<Vec<Hit>, NotRedacted> {
         let redactor = &self.redactor;
-        let (mut hits, mut unpaired) = (Vec::new(), Vec::new());
         let rules = (redactor.further.as_slice(), redactor.disabled.as_slice());
+        let mut findings = Findings::default();
+        let mut search = redactor.anchors.search(text, rules);
         for part in parts {
-            let part = part.start..part.end.min(text.len());
-            redactor.anchors.find(text, part, rules, work, &mut hits, &mut unpaired);
+            search.find(part.start..part.end.min(text.len()), work, &mut findings);
         }
-        if let Some((view, windows)) = view::without_prefixes(text, &unpaired) {
-            let mut found = Vec::new();
-            // Behind what was not looked at there is nothing to find before its end.
-            let mut unscanned = 0;
-            for window in windows {
-                let part = view.visible(&window);
-                let part = part.start.max(unscanned)..part.end;
-                if part.is_empty() {
-                    continue;
-                }
-                redactor.anchors.find(view.text(), part, rules, work, &mut found, &mut Vec::new());
-                let last = found.last().filter(|hit: &&Hit| hit.rule == scanner::UNSCANNED);
-                unscanned = last.map_or(unscanned, |hit| hit.range.end);
-            }
-            hits.extend(
-                found
-                    .into_iter()
-                    .map(|Hit { range, rule }| Hit { range: view.original(&range), rule }),
-            );
+        if let Some((view, windows)) = view::without_prefixes(text, &findings.unpaired) {
+            let is_whole = parts == [Range { start: 0, end: text.len() }];
+            let found = self.find_in_windows(&view, &windows, &findings, is_whole, work);
+            findings.hits.extend(found);
         }
+        let mut hits = findings.hits;
         if let Some(rule) = redactor.private_key
             && searches.has(Searches::PRIVATE_KEYS)
         {
@@ -321,6 +307,48 @@ impl Redaction {
             hit.rule == scanner::UNSCANNED || !self.is_allowed(secret)
         });
         Ok(hits)
+    }
+
+    /// The secrets in windows of a view without prefixes of lines. `findings` are those of the text; with `is_whole`, they are those of
+    /// all of it, so that the anchors are known and the view is not searched for them again.
+    fn find_in_windows(
+        &self,
+        view: &View,
+        windows: &[Range<usize>],
+        findings: &Findings,
+        is_whole: bool,
+        work: &mut Work,
+    ) -> Vec<Hit> {
+        let redactor = &self.redactor;
+        let rules = (redactor.further.as_slice(), redactor.disabled.as_slice());
+        let is_scanned = findings.hits.iter().all(|hit| hit.rule != scanner::UNSCANNED);
+        // No anchor contains a line end and text behind it.
+        let known = (is_whole && is_scanned && view.cuts_start_lines()).then(|| {
+            let kept = |(range, number): &Found| Some((view.kept(range)?, *number));
+            findings.anchors.iter().filter_map(kept).collect::<Vec<_>>()
+        });
+        let mut known = known.as_deref();
+        let mut search = redactor.anchors.search(view.text(), rules);
+        let mut found = Findings::default();
+        // Behind what was not looked at there is nothing to find before its end.
+        let mut unscanned = 0;
+        for window in windows {
+            let part = view.visible(window);
+            let part = part.start.max(unscanned)..part.end;
+            if part.is_empty() {
+                continue;
+            }
+            if let Some(anchors) = &mut known {
+                let in_part = anchors_in(anchors, &part);
+                search.find_at(part, in_part, work, &mut found);
+            } else {
+                search.find(part, work, &mut found);
+            }
+            let last = found.hits.last().filter(|hit| hit.rule == scanner::UNSCANNED);
+            unscanned = last.map_or(unscanned, |hit| hit.range.end);
+        }
+        let original = |Hit { range, rule }: Hit| Hit { range: view.original(&range), rule };
+        found.hits.into_iter().map(original).collect()
     }
 
     /// Whether the only rules are those of the rules' file and the values of the environment.
@@ -359,6 +387,21 @@ impl Redaction {
         replacement::write(secret, name, self.redactor.preserves_length, &mut replacement);
         replacement
     }
+}
+
+/// The anchors that begin in a part of a text. Removes the anchors before it from `anchors`, of which adjacent ones may be in reverse order.
+fn anchors_in<'a>(
+    anchors: &mut &'a [Found],
+    part: &Range<usize>,
+) -> impl Iterator<Item = Found> + use<'a> {
+    let before = anchors.iter().take_while(|(range, _)| range.start + 1 < part.start).count();
+    *anchors = anchors.get(before..).unwrap_or_default();
+    let part = part.clone();
+    let near = anchors.iter().take_while({
+        let end = part.end;
+        move |(range, _)| range.start <= end
+    });
+    near.filter(move |(range, _)| part.contains(&range.start)).cloned()
 }
 
 /// Whether an edit replaces a complete JSON string.
