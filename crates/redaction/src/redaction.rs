@@ -324,7 +324,8 @@ impl Redaction {
         let is_scanned = findings.hits.iter().all(|hit| hit.rule != scanner::UNSCANNED);
         // No anchor contains a line end and text behind it.
         let known = (is_whole && is_scanned && view.cuts_start_lines()).then(|| {
-            let kept = |(range, number): &Found| Some((view.kept(range)?, *number));
+            let mut next = 0;
+            let kept = |(range, number): &Found| Some((view.kept(range, &mut next)?, *number));
             findings.anchors.iter().filter_map(kept).collect::<Vec<_>>()
         });
         let mut known = known.as_deref();

@@ -98,11 +98,18 @@ impl View {
         (at + original - resumes).min(limit)
     }
 
-    /// The range in the view of a range of the original without hidden bytes. `None` if it has any.
-    pub fn kept(&self, range: &Range<usize>) -> Option<Range<usize>> {
-        let next = self.cuts.partition_point(|cut| cut.resumes <= range.start);
-        let (at, resumes) = self.cut_before(next);
-        let limit = self.cuts.get(next).map_or(self.text.len(), |cut| cut.at);
+    /// The range in the view of a range of the original without hidden bytes. `None` if it has any. `next` is the number of a cut; for the
+    /// ranges of a text in order, the cuts are read once.
+    pub fn kept(&self, range: &Range<usize>, next: &mut usize) -> Option<Range<usize>> {
+        let is_before = |cut: Option<&Cut>| cut.is_some_and(|cut| cut.resumes <= range.start);
+        while is_before(self.cuts.get(*next)) {
+            *next += 1;
+        }
+        while *next > 0 && !is_before(self.cuts.get(*next - 1)) {
+            *next -= 1;
+        }
+        let (at, resumes) = self.cut_before(*next);
+        let limit = self.cuts.get(*next).map_or(self.text.len(), |cut| cut.at);
         let start = at + range.start - resumes;
         (start + range.len() <= limit).then(|| start..start + range.len())
     }
