@@ -72,8 +72,9 @@ impl AnchorFilter {
                 _ => (&FOUR, BEGINNING[1]),
             };
             for (bytes, place) in anchor.windows(LENGTH).zip(places) {
-                let four = bytes.iter().rev().fold(0, |four, &byte| four << 8 | u32::from(byte));
-                table.get_mut(entry(four)).into_iter().for_each(|entry| *entry |= place);
+                let &[first, second, third] = bytes else { continue };
+                let index = usize::from(entry(first, second, third));
+                table.get_mut(index).into_iter().for_each(|entry| *entry |= place);
             }
             let mut eight = [0; 8];
             eight.iter_mut().zip(anchor).for_each(|(eight, byte)| *eight = *byte);
@@ -86,7 +87,7 @@ impl AnchorFilter {
     /// Whether an anchor of three bytes may begin with the given bytes.
     pub fn may_begin_short(&self, bytes: [u8; LENGTH]) -> bool {
         let [first, second, third] = bytes;
-        self.look_up(u32::from_le_bytes([first, second, third, 0])) & SHORT != 0
+        self.entry(entry(first, second, third)) & SHORT != 0
     }
 
     /// The candidates among the first `count` positions of a text; at most [`BLOCK`] positions are examined.
@@ -96,13 +97,13 @@ impl AnchorFilter {
         if count >= BLOCK
             && let Some(input) = text.first_chunk::<INPUT>()
         {
-            self.fill(&mut entries, input, INPUT);
+            self.fill(&mut entries, input);
             return self.confirmed(input, candidates(&entries));
         }
         let count = count.min(BLOCK);
         let mut input = [0; INPUT];
         input.iter_mut().zip(text).for_each(|(input, byte)| *input = *byte);
-        self.fill(&mut entries, &input, count + BEHIND);
+        self.fill(&mut entries, &input);
         let mut candidates = candidates(&entries);
         // Entries after the last position only complete the candidates before it.
         let behind = u64::MAX.checked_shl(u32::try_from(count).unwrap_or(u64::BITS));
@@ -135,27 +136,34 @@ impl AnchorFilter {
         Candidates { positions, ..candidates }
     }
 
-    /// Fills in the entries of the first `count` positions of `input`.
+    /// Fills in the entries of all positions of `input`.
     #[inline]
-    fn fill(&self, entries: &mut [u8; INPUT], input: &[u8; INPUT], count: usize) {
-        for (entry, bytes) in entries.iter_mut().zip(input.windows(4)).take(count) {
-            let four = bytes.first_chunk().copied().unwrap_or_default();
-            *entry = self.look_up(u32::from_le_bytes(four));
+    fn fill(&self, entries: &mut [u8; INPUT], input: &[u8; INPUT]) {
+        let mut indexes = [0_u16; INPUT];
+        // No look-up in this loop, so that the compiler vectorises it.
+        for (index, bytes) in indexes.iter_mut().zip(input.windows(LENGTH)) {
+            let &[first, second, third] = bytes else { continue };
+            *index = entry(first, second, third);
+        }
+        for (entry, &index) in entries.iter_mut().zip(&indexes) {
+            *entry = self.entry(index);
         }
     }
 
     #[inline]
-    fn look_up(&self, four: u32) -> u8 {
-        self.table.get(entry(four)).copied().unwrap_or_default()
+    fn entry(&self, index: u16) -> u8 {
+        // The mask changes no index. With it, the compiler leaves out the check of the index.
+        self.table.get(usize::from(index) % (1 << TABLE_BITS)).copied().unwrap_or_default()
     }
 }
 
 /// The index in the table for the first three of four bytes. Letters that differ only in case share an index, and so do some
 /// punctuation characters.
 #[inline]
-const fn entry(four: u32) -> usize {
-    const MULTIPLIER: u32 = 0x9E37_79B1 << 8;
-    ((four | 0x2020_2020).wrapping_mul(MULTIPLIER) >> (u32::BITS - TABLE_BITS)) as usize
+const fn entry(first: u8, second: u8, third: u8) -> u16 {
+    let two = u16::from_le_bytes([first | 0x20, second | 0x20]);
+    let one = (third | 0x20) as u16;
+    two.wrapping_mul(0x7923).wrapping_add(one.wrapping_mul(0x8307)) >> (16 - TABLE_BITS)
 }
 
 /// The position of the bit for a text's prefix: word and bit. `mask` selects the bytes of the prefix.

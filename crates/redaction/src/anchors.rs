@@ -8,14 +8,13 @@ use super::anchor_filter::{AnchorFilter, BLOCK, LONG_IS_HERE, SHORT_IS_NEXT};
 
 /// Number of bytes that decide whether an anchor may begin.
 pub(super) const HEAD: usize = 3;
-const TABLE_BITS: u32 = 16;
-const WORD_BITS: u32 = u64::BITS;
+const TABLE_BITS: u32 = 12;
 
-/// An anchor, split into its head (its first bytes) and the rest.
+/// An anchor without its head, which are its first bytes.
 #[derive(Debug)]
 struct Anchor {
     key: Key,
-    /// The bytes after the head.
+    /// The bytes after those of the key.
     tail: Box<[u8]>,
     number: usize,
 }
@@ -24,26 +23,48 @@ struct Anchor {
 #[derive(Debug, Clone, Copy)]
 struct Key {
     head: u32,
-    /// The first four bytes of `tail`, in which most anchors with the same head differ, and a mask of the bits that count.
+    /// The four bytes after the head, in which most anchors with the same head differ, and a mask of the bits that count.
     next: u32,
     mask: u32,
+    /// The length of the anchor without its head.
+    rest: u32,
 }
 
+/// Number of bytes of a key after the head.
+const NEXT: usize = 4;
+
 impl Anchor {
-    fn new(head: &[u8], tail: &[u8], number: usize) -> Self {
-        let head = head.iter().fold(0, |head, &byte| head << 8 | u32::from(byte));
-        let mask = u32::MAX.checked_shr(32 - 8 * u32::try_from(tail.len().min(4)).unwrap_or(4));
-        let key = Key { head, next: first_four(tail), mask: mask.unwrap_or(0) };
-        Self { key, tail: tail.into(), number }
+    fn new(head: &[u8], rest: &[u8], number: usize) -> Self {
+        let length = u32::try_from(rest.len()).unwrap_or(u32::MAX);
+        let mask = u32::MAX.checked_shr(32 - 8 * length.min(4)).unwrap_or(0);
+        let key = Key { head: first_four(head), next: first_four(rest), mask, rest: length };
+        Self { key, tail: rest.get(NEXT..).unwrap_or_default().into(), number }
     }
 }
 
 /// The first four bytes of a text in lower case, the first in the lowest bits; zeros beyond the text's end.
 #[inline]
 fn first_four(text: &[u8]) -> u32 {
-    let mut four = [0; 4];
-    four.iter_mut().zip(text).for_each(|(four, byte)| *four = byte.to_ascii_lowercase());
-    u32::from_le_bytes(four)
+    let four = text.first_chunk().copied().unwrap_or_else(|| {
+        let mut four = [0; 4];
+        four.iter_mut().zip(text).for_each(|(four, byte)| *four = *byte);
+        four
+    });
+    lower(u32::from_le_bytes(four))
+}
+
+/// Converts the ASCII letters of four bytes to lower case.
+#[inline]
+const fn lower(four: u32) -> u32 {
+    const fn every(byte: u8) -> u32 {
+        u32::from_le_bytes([byte; 4])
+    }
+    // The high bit of each byte says whether the byte is from `A` on, and whether it is behind `Z`.
+    let low = four & every(0x7F);
+    let from_a = low + every(0x80 - b'A');
+    let behind_z = low + every(0x7F - b'Z');
+    let is_upper = (from_a ^ behind_z) & !four & every(0x80);
+    four | is_upper >> 2
 }
 
 /// The anchors to search for, numbered in the order in which they were given.
@@ -103,7 +124,7 @@ impl AnchorSet {
         let first = text.get(part.start..).and_then(|rest| rest.first_chunk::<HEAD>());
         if let Some(&bytes) = first.filter(|_| !part.is_empty())
             && self.filter.may_begin_short(bytes)
-            && !self.short.visit(folded(&bytes), text, part.start + HEAD, HEAD, &mut visit)
+            && !self.short.visit(first_four(&bytes), text, part.start + HEAD, HEAD, &mut visit)
         {
             return;
         }
@@ -137,18 +158,12 @@ impl AnchorSet {
         visit: &mut impl FnMut(Range<usize>, usize) -> bool,
     ) -> bool {
         let at = here + LONG_HEAD;
-        let head = folded(text.get(here..at).unwrap_or_default());
+        let head = first_four(text.get(here..at).unwrap_or_default());
         let has_short = kind & SHORT_IS_NEXT != 0 && here + 1 < part_end;
         let has_long = kind & LONG_IS_HERE != 0;
-        (!has_short || self.short.visit(head & 0x00FF_FFFF, text, at, HEAD, visit))
+        (!has_short || self.short.visit(head >> 8, text, at, HEAD, visit))
             && (!has_long || self.long.visit(head, text, at, LONG_HEAD, visit))
     }
-}
-
-/// Converts bytes to lower case and packs them into a number.
-#[inline]
-fn folded(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0, |head, byte| head << 8 | u32::from(byte.to_ascii_lowercase()))
 }
 
 /// Number of bytes that decide whether an anchor of four or more bytes may begin.
@@ -157,12 +172,8 @@ const LONG_HEAD: usize = 4;
 /// A hash table of heads of one length.
 #[derive(Debug)]
 struct Heads {
-    /// One bit for every hash of a head.
-    table: Vec<u64>,
-    /// Number of set bits before each word of the table.
-    bits_before: Vec<u32>,
-    /// For each set bit, the end of its anchors in `anchors`.
-    ends: Vec<u32>,
+    /// For each hash of a head, the start of its anchors in `anchors`; they end where those of the next hash start.
+    starts: Vec<u16>,
     /// Anchors ordered by the hash of their head; anchors with the same head keep the order in which they were given.
     anchors: Vec<Anchor>,
     /// The keys of `anchors`, contiguous in memory.
@@ -171,45 +182,26 @@ struct Heads {
 
 impl Heads {
     fn new(mut anchors: Vec<Anchor>) -> Self {
-        let mut table = vec![0_u64; 1 << (TABLE_BITS - WORD_BITS.ilog2())];
         anchors.sort_by_key(|anchor| place(anchor.key.head));
-        let (mut ends, mut last) = (Vec::new(), None);
-        for (index, anchor) in anchors.iter().enumerate() {
-            let place = place(anchor.key.head);
-            if last.replace(place) != Some(place) {
-                ends.push(0);
-            }
-            let end = u32::try_from(index + 1).unwrap_or(u32::MAX);
-            ends.last_mut().into_iter().for_each(|last| *last = end);
-            table.get_mut(place.0).into_iter().for_each(|word| *word |= place.1);
-        }
-        let bits_before = table.iter().scan(0, |bits, word| {
-            let before = *bits;
-            *bits += word.count_ones();
-            Some(before)
-        });
-        let keys = anchors.iter().map(|anchor| anchor.key).collect();
-        Self { bits_before: bits_before.collect(), table, ends, anchors, keys }
-    }
-
-    #[inline]
-    fn may_hold(&self, head: u32) -> bool {
-        let (word, bit) = place(head);
-        self.table.get(word).is_some_and(|word| word & bit != 0)
+        let keys: Vec<Key> = anchors.iter().map(|anchor| anchor.key).collect();
+        let start = |hash| keys.partition_point(|key| place(key.head) < hash);
+        let starts = (0..=1 << TABLE_BITS).map(start);
+        let starts = starts.map(|start| u16::try_from(start).unwrap_or(u16::MAX)).collect();
+        Self { starts, anchors, keys }
     }
 
     /// The indexes of the anchors with the given head; anchors of another head with the same hash are included.
     #[inline]
     fn with_hash_of(&self, head: u32) -> Range<usize> {
-        let (word, bit) = place(head);
-        let in_word = self.table.get(word).map_or(0, |word| (word & (bit - 1)).count_ones());
-        let number = (self.bits_before.get(word).copied().unwrap_or_default() + in_word) as usize;
-        let end = self.ends.get(number).copied().unwrap_or_default();
-        let start = number.checked_sub(1).and_then(|before| self.ends.get(before));
-        start.copied().unwrap_or_default() as usize..end as usize
+        let place = place(head);
+        match self.starts.get(place..place + 2) {
+            Some(&[start, end]) => usize::from(start)..usize::from(end),
+            _ => 0..0,
+        }
     }
 
     /// Visits the anchors whose head is the `length` bytes that end at `at`.
+    #[inline]
     fn visit(
         &self,
         head: u32,
@@ -218,29 +210,34 @@ impl Heads {
         length: usize,
         visit: &mut impl FnMut(Range<usize>, usize) -> bool,
     ) -> bool {
-        if !self.may_hold(head) {
+        let numbers = self.with_hash_of(head);
+        if numbers.is_empty() {
             return true;
         }
         let next = first_four(text.get(at..).unwrap_or_default());
-        let numbers = self.with_hash_of(head);
         let keys = self.keys.get(numbers.clone()).unwrap_or_default();
-        let same = keys.iter().zip(numbers);
-        let mut same = same.filter(|(key, _)| key.head == head && next & key.mask == key.next);
-        same.all(|(_, number)| {
-            let Some(anchor) = self.anchors.get(number) else { return true };
-            let end = at + anchor.tail.len();
-            let is_there =
-                text.get(at..end).is_some_and(|found| found.eq_ignore_ascii_case(&anchor.tail));
-            !is_there || visit(at - length..end, anchor.number)
-        })
+        for (key, number) in keys.iter().zip(numbers) {
+            let end = at + key.rest as usize;
+            if key.head != head || next & key.mask != key.next || end > text.len() {
+                continue;
+            }
+            let Some(anchor) = self.anchors.get(number) else { continue };
+            let is_there = anchor.tail.is_empty()
+                || text
+                    .get(at + NEXT..end)
+                    .is_some_and(|found| found.eq_ignore_ascii_case(&anchor.tail));
+            if is_there && !visit(at - length..end, anchor.number) {
+                return false;
+            }
+        }
+        true
     }
 }
 
-/// The bit of a head in the table.
+/// The index of a head in the table.
 #[inline]
-const fn place(head: u32) -> (usize, u64) {
-    let hash = head.wrapping_mul(0x9E37_79B1) >> (u32::BITS - TABLE_BITS);
-    ((hash / WORD_BITS) as usize, 1 << (hash % WORD_BITS))
+const fn place(head: u32) -> usize {
+    (head.wrapping_mul(0x9E37_79B1) >> (u32::BITS - TABLE_BITS)) as usize
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Computes which bytes a match of an expression may begin with. With this table, most anchors are ruled out without a
-//! search.
+//! Computes which bytes a match of an expression may begin with, and which bytes may precede a character that every match contains.
+//! With these tables, most anchors are ruled out without a search.
 
 use regex_automata::{
     nfa::thompson::{Compiler, Config, NFA, State},
@@ -19,15 +19,31 @@ type Bytes = [u64; 4];
 pub(super) struct Beginning {
     /// The bytes that may occur at each offset, up to the shortest possible match.
     places: Vec<Bytes>,
+    /// A character that every match contains, and the bytes that may precede the first one in a match.
+    sign: Option<(u8, Bytes)>,
 }
 
 impl Beginning {
-    /// The table of an expression. An expression that is invalid or too large gets a table that allows every text.
-    pub fn of(expression: &str) -> Self {
+    /// The tables of an expression, whose matches all contain `sign`. An expression that is invalid or too large gets tables that allow
+    /// every text.
+    pub fn of(expression: &str, sign: Option<u8>) -> Self {
         let syntax = syntax::Config::new().unicode(false).utf8(false);
         let config = Config::new().utf8(false).nfa_size_limit(Some(MAX_AUTOMATON));
         let automaton = Compiler::new().syntax(syntax).configure(config).build(expression);
-        automaton.map_or_else(|_| Self::default(), |automaton| Self { places: places(&automaton) })
+        automaton.map_or_else(
+            |_| Self::default(),
+            |automaton| Self {
+                places: places(&automaton),
+                sign: sign.and_then(|sign| Some((sign, before(&automaton, sign)?))),
+            },
+        )
+    }
+
+    /// Whether a match that begins at the start of a text may contain the sign; `None` if this is not known.
+    pub fn reaches_sign(&self, text: &[u8]) -> Option<bool> {
+        let (sign, before) = self.sign?;
+        let first = text.iter().find(|byte| **byte == sign || !has(&before, **byte));
+        Some(first == Some(&sign))
     }
 
     /// Whether a match may begin at the start of a text.
@@ -46,48 +62,75 @@ fn places(automaton: &NFA) -> Vec<Bytes> {
     let mut places = Vec::new();
     let mut states = vec![automaton.start_anchored()];
     while places.len() < LENGTH {
-        let mut next = Vec::new();
-        let mut bytes = Bytes::default();
-        let mut seen = rustc_hash::FxHashSet::default();
-        while let Some(state) = states.pop() {
-            if !seen.insert(state) {
-                continue;
-            }
-            let mut step = |from: u8, to: u8, target: StateID| {
-                (from..=to).for_each(|byte| {
-                    if let Some(word) = bytes.get_mut(usize::from(byte / 64)) {
-                        *word |= 1 << (byte % 64);
-                    }
-                });
-                next.push(target);
-            };
-            match automaton.state(state) {
-                State::ByteRange { trans } => step(trans.start, trans.end, trans.next),
-                State::Sparse(transitions) => {
-                    transitions
-                        .transitions
-                        .iter()
-                        .for_each(|trans| step(trans.start, trans.end, trans.next));
-                }
-                State::Dense(transitions) => (0..=u8::MAX).for_each(|byte| {
-                    if let Some(target) = transitions.matches_byte(byte) {
-                        step(byte, byte, target);
-                    }
-                }),
-                State::Look { next, .. } | State::Capture { next, .. } => states.push(*next),
-                State::Union { alternates } => states.extend(alternates.iter().copied()),
-                State::BinaryUnion { alt1, alt2 } => states.extend([*alt1, *alt2]),
-                State::Fail => {}
-                // Any byte may follow.
-                State::Match { .. } => return places,
-            }
-        }
-        next.sort_unstable();
-        next.dedup();
+        let Some((bytes, next)) = step(automaton, states, None) else { break };
         states = next;
         places.push(bytes);
     }
     places
+}
+
+/// The bytes on all paths from the automaton's start state to the first `sign`. `None` if there is a match without it.
+fn before(automaton: &NFA, sign: u8) -> Option<Bytes> {
+    let mut before = Bytes::default();
+    let mut states = vec![automaton.start_anchored()];
+    let mut seen = rustc_hash::FxHashSet::default();
+    while !states.is_empty() {
+        let (bytes, mut next) = step(automaton, states, Some(sign))?;
+        before.iter_mut().zip(bytes).for_each(|(before, bytes)| *before |= bytes);
+        next.retain(|state| seen.insert(*state));
+        states = next;
+    }
+    Some(before)
+}
+
+/// The bytes that the automaton reads in these states, except for `other`, and the states that follow. `None` if one of the states
+/// is a match.
+fn step(
+    automaton: &NFA,
+    mut states: Vec<StateID>,
+    other: Option<u8>,
+) -> Option<(Bytes, Vec<StateID>)> {
+    let mut next = Vec::new();
+    let mut bytes = Bytes::default();
+    let mut seen = rustc_hash::FxHashSet::default();
+    while let Some(state) = states.pop() {
+        if !seen.insert(state) {
+            continue;
+        }
+        let mut read = |from: u8, to: u8, target: StateID| {
+            for byte in (from..=to).filter(|byte| Some(*byte) != other) {
+                if let Some(word) = bytes.get_mut(usize::from(byte / 64)) {
+                    *word |= 1 << (byte % 64);
+                }
+            }
+            if (Some(from), Some(to)) != (other, other) {
+                next.push(target);
+            }
+        };
+        match automaton.state(state) {
+            State::ByteRange { trans } => read(trans.start, trans.end, trans.next),
+            State::Sparse(transitions) => {
+                transitions
+                    .transitions
+                    .iter()
+                    .for_each(|trans| read(trans.start, trans.end, trans.next));
+            }
+            State::Dense(transitions) => (0..=u8::MAX).for_each(|byte| {
+                if let Some(target) = transitions.matches_byte(byte) {
+                    read(byte, byte, target);
+                }
+            }),
+            State::Look { next, .. } | State::Capture { next, .. } => states.push(*next),
+            State::Union { alternates } => states.extend(alternates.iter().copied()),
+            State::BinaryUnion { alt1, alt2 } => states.extend([*alt1, *alt2]),
+            State::Fail => {}
+            // Any byte may follow.
+            State::Match { .. } => return None,
+        }
+    }
+    next.sort_unstable();
+    next.dedup();
+    Some((bytes, next))
 }
 
 #[cfg(test)]
@@ -95,11 +138,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::rules::{Method, PatternRule, RULES};
+    use crate::{
+        required::rare_sign,
+        rules::{Method, PatternRule, RULES},
+    };
 
     #[test]
     fn a_match_begins_with_bytes_of_the_expression() {
-        let begins = |expression, text: &str| Beginning::of(expression).allows(text.as_bytes());
+        let begins =
+            |expression, text: &str| Beginning::of(expression, None).allows(text.as_bytes());
         for (expression, text, expected) in [
             ("ab[0-9]{2,}x", "ab12x", true),
             ("ab[0-9]{2,}x", "ab12", false),
@@ -112,6 +159,21 @@ mod tests {
             ("(", "any", true),
         ] {
             assert_eq!(begins(expression, text), expected, "{expression} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_match_has_its_sign_behind_bytes_of_the_expression() {
+        for (expression, text, expected) in [
+            ("://[a-z]*:[a-z@]+@", "://a:b@", Some(true)),
+            ("://[a-z]*:[a-z@]+@", "://@", Some(true)),
+            ("://[a-z]*:[a-z@]+@", "://a/b:c@", Some(false)),
+            ("://[a-z]*:[a-z@]+@", "://a:b", Some(false)),
+            ("a(?:b@|c)", "ac", None),
+            ("(", "any", None),
+        ] {
+            let beginning = Beginning::of(expression, Some(b'@'));
+            assert_eq!(beginning.reaches_sign(text.as_bytes()), expected, "{expression} in {text}");
         }
     }
 
@@ -129,7 +191,9 @@ mod tests {
             let expression = regex::bytes::Regex::new(&format!(r"\A(?-u:{pattern})"));
             let Ok(expression) = expression else { return Ok(()) };
             if expression.is_match(text.as_bytes()) {
-                prop_assert!(Beginning::of(pattern).allows(text.as_bytes()), "{text}");
+                let beginning = Beginning::of(pattern, rare_sign(pattern));
+                prop_assert!(beginning.allows(text.as_bytes()), "{text}");
+                prop_assert!(beginning.reaches_sign(text.as_bytes()) != Some(false), "{text}");
             }
         }
     }

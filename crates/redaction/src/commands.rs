@@ -3,7 +3,12 @@
 
 /// The password flags of a command, given by its name or path.
 pub(super) fn password_flags(command: &str) -> &'static [&'static str] {
-    match command.rsplit(['/', '\\']).next().unwrap_or_default().trim_end_matches(".exe") {
+    let path = memchr::memrchr2(b'/', b'\\', command.as_bytes()).map_or(0, |sign| sign + 1);
+    let mut name = command.get(path..).unwrap_or_default();
+    while let Some(shorter) = name.strip_suffix(".exe") {
+        name = shorter;
+    }
+    match name {
         "sshpass" => &["-p"],
         "ssh-keygen" => &["-N", "-P"],
         "zip" | "unzip" | "zipcloak" | "zipinfo" => &["-P"],

@@ -36,6 +36,8 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
 pub struct EnvironmentValues {
     /// `None` when there is nothing to search for; an error when the search could not be built.
     literals: Option<std::result::Result<Literals, ()>>,
+    /// Whether one of the texts has a character that JSON escapes.
+    has_escaped: bool,
 }
 
 impl EnvironmentValues {
@@ -61,7 +63,14 @@ impl EnvironmentValues {
         texts.sort_unstable();
         texts.dedup();
         let literals = (!texts.is_empty()).then(|| Literals::new(&texts).map_err(|_| ()));
-        Self { literals }
+        let is_escaped = |byte: u8| byte < b' ' || matches!(byte, b'"' | b'\\');
+        let has_escaped = texts.iter().any(|text| text.bytes().any(is_escaped));
+        Self { literals, has_escaped }
+    }
+
+    /// Whether a value that is searched for has a character that JSON escapes.
+    pub(super) fn has_escaped(&self) -> bool {
+        self.has_escaped
     }
 
     /// Whether there is nothing to look for.

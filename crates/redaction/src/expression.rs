@@ -46,9 +46,9 @@ impl Expression {
             Some([compiled(&format!(r"\A(?:{before})"))?, secret])
         };
         let parts = parts();
-        let beginning =
-            if start.is_empty() { Beginning::default() } else { Beginning::of(expression) };
         let sign = required::rare_sign(expression);
+        let beginning =
+            if start.is_empty() { Beginning::default() } else { Beginning::of(expression, sign) };
         let skips_words = expression.contains(r"[^\r\n");
         Some(Self { whole, beginning, skips_words, sign, parts })
     }
@@ -65,7 +65,8 @@ impl Expression {
 
     /// The first match in a text.
     pub fn find<'t>(&self, text: &'t [u8]) -> Option<Match<'t>> {
-        let may_match = self.sign.is_none_or(|sign| memchr::memchr(sign, text).is_some());
+        let has_sign = || self.sign.is_none_or(|sign| memchr::memchr(sign, text).is_some());
+        let may_match = self.beginning.reaches_sign(text).unwrap_or_else(has_sign);
         if may_match { self.whole.find(text) } else { None }
     }
 

@@ -15,10 +15,11 @@ use super::{
     json_value_check::{
         accepts_header, accepts_inherited, accepts_member, is_key_line, pointed_at,
     },
-    known_keys::KnownKeys,
+    known_strings::KnownStrings,
     names::{self, NameClass},
-    plain_strings::PlainStrings,
+    plain_strings::{Plain, PlainStrings},
     private_key,
+    searches::Searches,
     split_key::{self, Part},
     value::{self, Look},
     view::visible,
@@ -118,7 +119,8 @@ pub(super) fn edits(
         edits: Vec::new(),
         may_hold_keys: false,
         plain: PlainStrings::new(redaction, text),
-        known_keys: KnownKeys::default(),
+        known_keys: KnownStrings::default(),
+        known_values: KnownStrings::default(),
         failure: None,
         work,
     };
@@ -190,7 +192,8 @@ struct JsonWalker<'a> {
     /// Whether a string may be a line of a private key.
     may_hold_keys: bool,
     plain: PlainStrings<'a>,
-    known_keys: KnownKeys<'a>,
+    known_keys: KnownStrings<'a>,
+    known_values: KnownStrings<'a>,
     failure: Option<NotRedacted>,
     work: &'a mut Work,
 }
@@ -279,34 +282,38 @@ impl<'a> JsonWalker<'a> {
         token.as_ptr().addr() - self.text.as_ptr().addr()
     }
 
-    /// The text of the string token at an offset.
-    fn decoded(&self, raw: &'a [u8], at: usize) -> Cow<'a, str> {
-        let decoded = self.plain.decoded(&(at..at + raw.len()));
-        decoded.or_else(|| json_text::decode_string(raw)).unwrap_or_default()
+    /// The decoded text of a string token, and the searches that it needs.
+    fn decoded(&mut self, raw: &'a [u8], at: usize) -> Plain<'a> {
+        let token = at..at + raw.len();
+        self.plain.examine(&token).unwrap_or_else(|| {
+            let text = self.plain.content(&token).map(json_text::decode_content);
+            let text = text.or_else(|| json_text::decode_string(raw)).unwrap_or_default();
+            Plain { text, searches: Searches::ALL }
+        })
     }
 
     fn key(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
         let at = self.offset(raw);
-        let token = at..at + raw.len();
-        if let Some(text) = self.plain.text(&token) {
-            self.pass_plain(text);
-            self.set_key(Cow::Borrowed(text), NameClass::Plain);
+        let Plain { text, searches } = self.decoded(raw, at);
+        if searches == Searches::NONE {
+            self.pass_plain(&text);
+            self.set_key(text, NameClass::Plain);
             return Ok(());
         }
-        let content = self.plain.content(&token);
-        if let Some(text) = content
-            && let Some(class) = self.known_keys.class(text, self.work)
+        let content = self.plain.content(&(at..at + raw.len()));
+        if let Some(content) = content
+            && let Some(class) = self.known_keys.class(content, self.work)
         {
-            self.set_key(Cow::Borrowed(text), class);
+            self.set_key(text, class);
             return Ok(());
         }
         let (before, edits) = (self.work.now(), self.edits.len());
-        let (text, class) = self.examine_key(raw, at)?;
-        if let Some(text) = content
+        let class = self.examine_key(raw, at, &text, searches)?;
+        if let Some(content) = content
             && edits == self.edits.len()
             && let Some(cost) = self.work.since(&before)
         {
-            self.known_keys.remember(text, class, cost);
+            self.known_keys.remember(content, class, cost);
         }
         self.set_key(text, class);
         Ok(())
@@ -316,15 +323,16 @@ impl<'a> JsonWalker<'a> {
         &mut self,
         raw: &'a [u8],
         at: usize,
-    ) -> Result<(Cow<'a, str>, NameClass), NotRedacted> {
-        let text = self.decoded(raw, at);
+        text: &str,
+        searches: Searches,
+    ) -> Result<NameClass, NotRedacted> {
         // Package names and paths are not names of values.
         let is_path = text.contains(['/', '@']) || text.len() > MAX_NAME;
         let found =
-            if is_path { NameClass::Plain } else { self.redaction.key_class(&visible(&text)) };
+            if is_path { NameClass::Plain } else { self.redaction.key_class(&visible(text)) };
         // A key can contain a secret itself.
-        self.text_edits(raw, at, &text)?;
-        Ok((text, found))
+        self.text_edits(raw, at, text, searches)?;
+        Ok(found)
     }
 
     fn set_key(&mut self, text: Cow<'a, str>, found: NameClass) {
@@ -357,14 +365,10 @@ impl<'a> JsonWalker<'a> {
     fn string(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
         let at = self.offset(raw);
         let range = at..at + raw.len();
-        let plain = self.plain.text(&range);
-        let text = match plain {
-            Some(text) => Cow::Borrowed(text),
-            None => self.decoded(raw, at),
-        };
-        self.may_hold_keys =
-            self.may_hold_keys || plain.is_none() && private_key::may_hold_part(&text);
-        let place = self.place(&text, plain.is_some(), &range);
+        let Plain { text, searches } = self.decoded(raw, at);
+        self.may_hold_keys = self.may_hold_keys
+            || searches.has(Searches::PRIVATE_KEYS) && private_key::may_hold_part(&text);
+        let place = self.place(&text, searches, &range);
         let redaction = self.redaction;
         if place.in_private_key && is_key_line(&text) {
             if let Some(rule) = redaction.private_key() {
@@ -392,11 +396,24 @@ impl<'a> JsonWalker<'a> {
             self.replace_whole(&text, &range, Some(rule));
             return Ok(());
         }
-        if plain.is_some() {
+        if searches == Searches::NONE {
             self.pass_plain(&text);
             return Ok(());
         }
-        self.text_edits(raw, at, &text)
+        let content = self.plain.content(&range);
+        let known = content.and_then(|content| self.known_values.class(content, self.work));
+        if known.is_some() {
+            return Ok(());
+        }
+        let (before, edits) = (self.work.now(), self.edits.len());
+        self.text_edits(raw, at, &text, searches)?;
+        if let Some(content) = content
+            && edits == self.edits.len()
+            && let Some(cost) = self.work.since(&before)
+        {
+            self.known_values.remember(content, NameClass::Plain, cost);
+        }
+        Ok(())
     }
 
     /// The rule that matched more than half of the text. It is more specific than the name beside the value.
@@ -412,10 +429,10 @@ impl<'a> JsonWalker<'a> {
     }
 
     /// Determines the position of the string, and records what it implies for its neighbours.
-    fn place(&mut self, text: &str, is_plain: bool, range: &Range<usize>) -> Place {
+    fn place(&mut self, text: &str, searches: Searches, range: &Range<usize>) -> Place {
         let class_of = |name: &str| {
-            // A plain text contains no name of a secret.
-            if is_plain { NameClass::Plain } else { self.redaction.key_class(name) }
+            let may_be_secret = searches.has(Searches::ANCHORS);
+            if may_be_secret { self.redaction.key_class(name) } else { NameClass::Plain }
         };
         match self.frames.last_mut() {
             None => Place {
@@ -447,7 +464,7 @@ impl<'a> JsonWalker<'a> {
             }
             Some(Frame::Array { inherits, class, before, in_private_key, flags }) => {
                 let was_key = *in_private_key;
-                if !is_plain && text.contains("PRIVATE KEY") {
+                if searches.has(Searches::PRIVATE_KEYS) && text.contains("PRIVATE KEY") {
                     *in_private_key = text.contains("-----BEGIN ") && !text.contains("-----END ");
                 } else if *in_private_key && !is_key_line(text) {
                     *in_private_key = false;
@@ -482,8 +499,14 @@ impl<'a> JsonWalker<'a> {
     }
 
     /// Adds the edits for secrets within the decoded text of a string.
-    fn text_edits(&mut self, raw: &[u8], at: usize, text: &str) -> Result<(), NotRedacted> {
-        let found = self.redaction.edits(text, self.embedded + 1, self.work)?;
+    fn text_edits(
+        &mut self,
+        raw: &[u8],
+        at: usize,
+        text: &str,
+        searches: Searches,
+    ) -> Result<(), NotRedacted> {
+        let found = self.redaction.edits_by(searches, text, self.embedded + 1, self.work)?;
         if found.is_empty() {
             return Ok(());
         }

@@ -1,25 +1,39 @@
-//! Finds the strings of a JSON text in which no rule has anything to examine, so that they need no redaction. The
-//! anchors of the rules are searched in the undecoded text, many strings at once, so that most strings are neither
-//! decoded nor redacted one by one.
+//! Determines which searches the strings of a JSON text need. The signs of all rules are searched in the undecoded text, many strings at
+//! once, so that most strings are not redacted one by one, and others only by the rules that may find something.
+//!
+//! A sign of the decoded text is one of the undecoded text, if the string has only the escape sequences of [`ESCAPES`]: what the rules
+//! search for has none of the escaped characters, except for some anchors, which are also searched for as JSON spells them.
 
 use std::{borrow::Cow, ops::Range};
 
-use super::{Redaction, private_key, redaction::may_be_json, view};
+use super::{Redaction, redaction::may_be_json, searches::Searches};
 
 /// Number of bytes that are searched at once. Longer strings are redacted one by one.
 const SEARCHED: usize = 4 << 10;
+/// The letters of the escape sequences that a string may have. Strings with others are redacted one by one.
+const ESCAPES: &[u8] = b"\"\\nrt";
 
 /// The strings of a JSON text; the caller asks for them in order.
 pub(super) struct PlainStrings<'a> {
     redaction: &'a Redaction,
     /// `None` if the JSON is not valid UTF-8.
     json: Option<&'a str>,
-    /// Whether plain strings are searched for at all.
+    /// Whether signs are searched for at all.
     is_searched: bool,
+    /// Whether strings with escape sequences are.
+    takes_escapes: bool,
     /// The part of the text that was searched last.
     searched: Range<usize>,
-    /// The positions in this part at which a rule would examine the text, in descending order.
-    places: Vec<usize>,
+    /// The position of the first backslash that is not before the last string.
+    backslash: usize,
+    /// The positions in this part at which a search would examine the text, in descending order.
+    places: Vec<(usize, Searches)>,
+}
+
+/// A decoded string, and the searches that it needs.
+pub(super) struct Plain<'a> {
+    pub text: Cow<'a, str>,
+    pub searches: Searches,
 }
 
 impl<'a> PlainStrings<'a> {
@@ -28,41 +42,57 @@ impl<'a> PlainStrings<'a> {
             redaction,
             json: std::str::from_utf8(json).ok(),
             is_searched: redaction.has_own_rules_alone(),
+            takes_escapes: !redaction.environment.has_escaped(),
             searched: 0..0,
+            backslash: 0,
             places: Vec::new(),
         }
     }
 
-    /// The text between the quotes of a token, if it contains no escape sequence.
+    /// The text between the quotes of a token.
     pub fn content(&self, token: &Range<usize>) -> Option<&'a str> {
-        let content = self.json?.get(token.start + 1..token.end.checked_sub(1)?)?;
-        memchr::memchr(b'\\', content.as_bytes()).is_none().then_some(content)
+        self.json?.get(token.start + 1..token.end.checked_sub(1)?)
     }
 
-    /// The decoded text of a string. `token` is the range of the string with its quotes.
-    pub fn decoded(&self, token: &Range<usize>) -> Option<Cow<'a, str>> {
-        let content = self.json?.get(token.start + 1..token.end.checked_sub(1)?)?;
-        Some(json_text::decode_content(content))
-    }
-
-    /// The text of a string, if redacting it finds nothing and takes no steps of work. `token` is the range of the string with its
-    /// quotes.
-    pub fn text(&mut self, token: &Range<usize>) -> Option<&'a str> {
-        let content = token.start + 1..token.end.checked_sub(1)?;
-        let text = self.json?.get(content.clone())?;
-        let is_alone = !self.is_searched
-            || text.len() > SEARCHED
-            || memchr::memchr(b'\\', text.as_bytes()).is_some()
-            || !matches!(text.bytes().next_back(), Some(b'!'..=b'Z' | b'a'..=b'z'))
-                && may_be_json(text);
+    /// The decoded text of a string, and the searches in which redacting it takes any step. `None` if it has to be redacted by all of
+    /// them. `token` is the range of the string with its quotes.
+    pub fn examine(&mut self, token: &Range<usize>) -> Option<Plain<'a>> {
+        let text = self.content(token)?;
+        if !self.is_searched || text.len() > SEARCHED {
+            return None;
+        }
+        let content = token.start + 1..token.start + 1 + text.len();
+        let is_alone = if self.has_backslash(&content) {
+            !self.takes_escapes || !has_plain_escapes(text) || may_begin_json(text)
+        } else {
+            !matches!(text.bytes().next_back(), Some(b'!'..=b'Z' | b'a'..=b'z'))
+                && may_be_json(text)
+        };
         if is_alone {
             return None;
         }
         if content.start < self.searched.start || content.end > self.searched.end {
             self.search(content.start)?;
         }
-        while self.places.pop_if(|place| *place < content.start).is_some() {}
-        self.places.last().is_none_or(|place| *place >= content.end).then_some(text)
+        let has_escapes = self.backslash < content.end;
+        let text = if has_escapes { json_text::decode_content(text) } else { Cow::Borrowed(text) };
+        Some(Plain { text, searches: self.searches_of(&content) })
+    }
+
+    /// Whether a string has a backslash. Strings are asked for in order, so that one search serves all up to the next backslash.
+    fn has_backslash(&mut self, content: &Range<usize>) -> bool {
+        if self.backslash < content.start {
+            let rest = self.json.and_then(|json| json.as_bytes().get(content.start..));
+            let rest = rest.unwrap_or_default();
+            self.backslash = content.start + memchr::memchr(b'\\', rest).unwrap_or(rest.len());
+        }
+        self.backslash < content.end
+    }
+
+    fn searches_of(&mut self, content: &Range<usize>) -> Searches {
+        while self.places.pop_if(|(place, _)| *place < content.start).is_some() {}
+        let places = self.places.iter().rev().take_while(|(place, _)| *place < content.end);
+        places.fold(Searches::NONE, |all, (_, searches)| all.and(*searches))
     }
 
     fn search(&mut self, start: usize) -> Option<()> {
@@ -72,13 +102,32 @@ impl<'a> PlainStrings<'a> {
         self.searched = start..end;
         self.places.clear();
         let places = &mut self.places;
-        let mut add = |place: usize| places.push(start + place);
-        self.redaction.signs(part, &mut add);
-        private_key::signs(part.as_bytes(), &mut add);
-        view::hidden(part).for_each(|range| add(range.start));
-        places.sort_unstable_by(|one, other| other.cmp(one));
+        self.redaction.signs(part, &mut |place, searches| places.push((start + place, searches)));
+        places.sort_unstable_by(|(one, _), (other, _)| other.cmp(one));
         Some(())
     }
+}
+
+/// Whether a string has only escape sequences of [`ESCAPES`].
+fn has_plain_escapes(content: &str) -> bool {
+    let mut rest = content.as_bytes();
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        match rest.get(at + 1..) {
+            Some([letter, behind @ ..]) if ESCAPES.contains(letter) => rest = behind,
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Whether an undecoded string begins like JSON.
+fn may_begin_json(content: &str) -> bool {
+    let mut rest = content.trim_start();
+    while let Some(behind) = ["\\n", "\\r", "\\t"].iter().find_map(|space| rest.strip_prefix(space))
+    {
+        rest = behind.trim_start();
+    }
+    rest.starts_with(['{', '[']) || rest.starts_with("\\\"")
 }
 
 #[cfg(test)]

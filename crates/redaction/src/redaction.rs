@@ -14,7 +14,8 @@ use super::{
     replacement,
     report::Report,
     rules::RULES,
-    scanner,
+    scanner::{self, Findings, Found},
+    searches::Searches,
     view::{self, View},
     work::Work,
 };
@@ -76,7 +77,8 @@ impl Redaction {
         let mut parts = Vec::from([Range { start: 0, end: text.len() }]);
         for _ in 0..MAX_PASSES {
             let text = redacted.as_deref().unwrap_or(text);
-            let mut edits = self.edits_near(text, &parts, 0, &mut work).map_err(failed)?;
+            let mut edits =
+                self.edits_near(text, &parts, Searches::ALL, 0, &mut work).map_err(failed)?;
             if edits.is_empty() {
                 break;
             }
@@ -183,7 +185,18 @@ impl Redaction {
         embedded: usize,
         work: &mut Work,
     ) -> std::result::Result<Vec<Edit>, NotRedacted> {
-        self.edits_near(text, std::slice::from_ref(&(0..text.len())), embedded, work)
+        self.edits_by(Searches::ALL, text, embedded, work)
+    }
+
+    /// As [`Redaction::edits`], for a text that is not JSON unless all searches are given, and in which no other search takes a step.
+    pub(super) fn edits_by(
+        &self,
+        searches: Searches,
+        text: &str,
+        embedded: usize,
+        work: &mut Work,
+    ) -> std::result::Result<Vec<Edit>, NotRedacted> {
+        self.edits_near(text, std::slice::from_ref(&(0..text.len())), searches, embedded, work)
     }
 
     /// As [`Redaction::edits`], for the anchors in these parts of a text. JSON is always walked as a whole.
@@ -191,19 +204,23 @@ impl Redaction {
         &self,
         text: &str,
         parts: &[Range<usize>],
+        searches: Searches,
         embedded: usize,
         work: &mut Work,
     ) -> std::result::Result<Vec<Edit>, NotRedacted> {
         // Walking is skipped for a text that does not end like JSON.
-        let may_be_json = embedded <= json_walker::MAX_EMBEDDED && may_be_json(text);
+        let may_be_json =
+            searches == Searches::ALL && embedded <= json_walker::MAX_EMBEDDED && may_be_json(text);
         if may_be_json && json_walker::is_json(text.as_bytes()) {
             match json_walker::edits(self, text.as_bytes(), embedded, work) {
                 Err(NotRedacted::Json(_)) => {}
                 outcome => return outcome,
             }
         }
-        let mut hits = self.hits(text, parts, work)?;
-        if let Some(view) = View::of(text) {
+        let mut hits = self.hits(text, parts, searches, work)?;
+        if searches.has(Searches::HIDDEN)
+            && let Some(view) = View::of(text)
+        {
             // For a secret with colour codes, the codes around it stay.
             for Hit { range, .. } in &mut hits {
                 *range = view.trimmed(range);
@@ -239,7 +256,7 @@ impl Redaction {
             Some(Err(NotRedacted::Failed(error))) => return Err(NotRedacted::Failed(error)),
             Some(Err(NotRedacted::Json(_))) | None => {
                 let parts: Vec<_> = parts.iter().map(|part| view.visible(part)).collect();
-                self.hits(text, &parts, work)?
+                self.hits(text, &parts, Searches::ALL, work)?
             }
         };
         for Hit { range, .. } in &mut hits {
@@ -253,40 +270,30 @@ impl Redaction {
         &self,
         text: &str,
         parts: &[Range<usize>],
+        searches: Searches,
         work: &mut Work,
     ) -> std::result::Result<Vec<Hit>, NotRedacted> {
         let redactor = &self.redactor;
-        let (mut hits, mut unpaired) = (Vec::new(), Vec::new());
         let rules = (redactor.further.as_slice(), redactor.disabled.as_slice());
+        let mut findings = Findings::default();
+        let mut search = redactor.anchors.search(text, rules);
         for part in parts {
-            let part = part.start..part.end.min(text.len());
-            redactor.anchors.find(text, part, rules, work, &mut hits, &mut unpaired);
+            search.find(part.start..part.end.min(text.len()), work, &mut findings);
         }
-        if let Some((view, windows)) = view::without_prefixes(text, &unpaired) {
-            let mut found = Vec::new();
-            // Behind what was not looked at there is nothing to find before its end.
-            let mut unscanned = 0;
-            for window in windows {
-                let part = view.visible(&window);
-                let part = part.start.max(unscanned)..part.end;
-                if part.is_empty() {
-                    continue;
-                }
-                redactor.anchors.find(view.text(), part, rules, work, &mut found, &mut Vec::new());
-                let last = found.last().filter(|hit: &&Hit| hit.rule == scanner::UNSCANNED);
-                unscanned = last.map_or(unscanned, |hit| hit.range.end);
-            }
-            hits.extend(
-                found
-                    .into_iter()
-                    .map(|Hit { range, rule }| Hit { range: view.original(&range), rule }),
-            );
+        if let Some((view, windows)) = view::without_prefixes(text, &findings.unpaired) {
+            let is_whole = parts == [Range { start: 0, end: text.len() }];
+            let found = self.find_in_windows(&view, &windows, &findings, is_whole, work);
+            findings.hits.extend(found);
         }
-        if let Some(rule) = redactor.private_key {
+        let mut hits = findings.hits;
+        if let Some(rule) = redactor.private_key
+            && searches.has(Searches::PRIVATE_KEYS)
+        {
             private_key::find(text, |range| hits.push(Hit { range, rule }));
         }
         let (environment, custom) = (RULES.len(), RULES.len() + 2);
-        if redactor.disabled.get(environment) == Some(&false) {
+        if searches.has(Searches::ENVIRONMENT) && redactor.disabled.get(environment) == Some(&false)
+        {
             let mut ranges = Vec::new();
             self.environment.find(text, &mut ranges).map_err(NotRedacted::Failed)?;
             hits.extend(ranges.into_iter().map(|range| Hit { range, rule: environment }));
@@ -302,15 +309,61 @@ impl Redaction {
         Ok(hits)
     }
 
+    /// The secrets in windows of a view without prefixes of lines. `findings` are those of the text; with `is_whole`, they are those of
+    /// all of it, so that the anchors are known and the view is not searched for them again.
+    fn find_in_windows(
+        &self,
+        view: &View,
+        windows: &[Range<usize>],
+        findings: &Findings,
+        is_whole: bool,
+        work: &mut Work,
+    ) -> Vec<Hit> {
+        let redactor = &self.redactor;
+        let rules = (redactor.further.as_slice(), redactor.disabled.as_slice());
+        let is_scanned = findings.hits.iter().all(|hit| hit.rule != scanner::UNSCANNED);
+        // No anchor contains a line end and text behind it.
+        let known = (is_whole && is_scanned && view.cuts_start_lines()).then(|| {
+            let mut next = 0;
+            let kept = |(range, number): &Found| Some((view.kept(range, &mut next)?, *number));
+            findings.anchors.iter().filter_map(kept).collect::<Vec<_>>()
+        });
+        let mut known = known.as_deref();
+        let mut search = redactor.anchors.search(view.text(), rules);
+        let mut found = Findings::default();
+        // Behind what was not looked at there is nothing to find before its end.
+        let mut unscanned = 0;
+        for window in windows {
+            let part = view.visible(window);
+            let part = part.start.max(unscanned)..part.end;
+            if part.is_empty() {
+                continue;
+            }
+            if let Some(anchors) = &mut known {
+                let in_part = anchors_in(anchors, &part);
+                search.find_at(part, in_part, work, &mut found);
+            } else {
+                search.find(part, work, &mut found);
+            }
+            let last = found.hits.last().filter(|hit| hit.rule == scanner::UNSCANNED);
+            unscanned = last.map_or(unscanned, |hit| hit.range.end);
+        }
+        let original = |Hit { range, rule }: Hit| Hit { range: view.original(&range), rule };
+        found.hits.into_iter().map(original).collect()
+    }
+
     /// Whether the only rules are those of the rules' file and the values of the environment.
     pub(super) fn has_own_rules_alone(&self) -> bool {
         self.redactor.custom.is_empty()
     }
 
-    /// Visits the positions in a text that the rules' anchors and the environment's values occur at.
-    pub(super) fn signs(&self, text: &str, visit: &mut impl FnMut(usize)) {
-        self.redactor.anchors.signs(text.as_bytes(), visit);
-        self.environment.signs(text, visit);
+    /// Visits the positions in a text that the searches would examine, in no particular order.
+    pub(super) fn signs(&self, text: &str, visit: &mut impl FnMut(usize, Searches)) {
+        let bytes = text.as_bytes();
+        self.redactor.anchors.signs(bytes, &mut |at| visit(at, Searches::ANCHORS));
+        self.environment.signs(text, &mut |at| visit(at, Searches::ENVIRONMENT));
+        private_key::signs(bytes, &mut |at| visit(at, Searches::PRIVATE_KEYS));
+        view::hidden(text).for_each(|range| visit(range.start, Searches::HIDDEN));
     }
 
     pub(super) fn key_class(&self, name: &str) -> NameClass {
@@ -335,6 +388,21 @@ impl Redaction {
         replacement::write(secret, name, self.redactor.preserves_length, &mut replacement);
         replacement
     }
+}
+
+/// The anchors that begin in a part of a text. Removes the anchors before it from `anchors`, of which adjacent ones may be in reverse order.
+fn anchors_in<'a>(
+    anchors: &mut &'a [Found],
+    part: &Range<usize>,
+) -> impl Iterator<Item = Found> + use<'a> {
+    let before = anchors.iter().take_while(|(range, _)| range.start + 1 < part.start).count();
+    *anchors = anchors.get(before..).unwrap_or_default();
+    let part = part.clone();
+    let near = anchors.iter().take_while({
+        let end = part.end;
+        move |(range, _)| range.start <= end
+    });
+    near.filter(move |(range, _)| part.contains(&range.start)).cloned()
 }
 
 /// Whether an edit replaces a complete JSON string.

@@ -2,13 +2,12 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use memchr::memmem::{Finder, FinderRev};
+use memchr::memmem::Finder;
 
 /// The start of every label. Text that begins like this is not redacted again.
 pub(super) const START: &str = "[REDACTED:";
 
 static FIRST: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(START));
-static LAST: LazyLock<FinderRev<'static>> = LazyLock::new(|| FinderRev::new(START));
 
 /// Whether a text contains the start of a label.
 pub(super) fn holds_label(text: &[u8]) -> bool {
@@ -17,10 +16,8 @@ pub(super) fn holds_label(text: &[u8]) -> bool {
 
 /// The start of the last label of a text.
 pub(super) fn last_label(text: &[u8]) -> Option<usize> {
-    // Most texts contain no bracket, and the search for a single byte is faster.
-    let last = memchr::memrchr(b'[', text)?;
-    let starts = text.get(last..)?.starts_with(START.as_bytes());
-    if starts { Some(last) } else { LAST.rfind(text) }
+    memchr::memrchr_iter(b'[', text)
+        .find(|&start| text.get(start..).is_some_and(|label| label.starts_with(START.as_bytes())))
 }
 
 /// Appends the replacement of `secret`.

@@ -11,12 +11,11 @@ use super::{
     assignment, basic,
     command_line::Flags,
     dotted_token,
-    expression::Expression,
     hit::Hit,
-    replacement,
-    rules::{Detector, Method, NAMES, PatternRule, RULES},
+    pattern_match, replacement,
+    rules::{Detector, Method, NAMES, RULES},
     skipped::Skipped,
-    value, vendor,
+    vendor,
     work::{self, Work},
 };
 
@@ -33,22 +32,6 @@ const LABELLED_NAME_STEPS: usize = 90;
 const NEAR: usize = 32;
 /// Minimum work steps for examining credentials: most text after the scheme can be decoded.
 const BASIC_STEPS: usize = 250;
-/// Maximum number of bytes that an expression examines before it fails.
-const SOON: usize = 64;
-/// Work steps for checking the start of a match, and minimum steps for searching.
-const BEGINNING_STEPS: usize = 20;
-const PATTERN_STEPS: usize = 100;
-/// Factor for expressions that examine the text before an anchor: they can begin to match in more places.
-const STEPS_BEFORE_ANCHOR: usize = 2;
-/// Work steps per byte for searching with an expression.
-const STEPS_OF_BYTE: usize = 3;
-/// Work steps for recognising a placeholder, and for computing the entropy.
-const ACCEPTED_STEPS: usize = 100;
-const ENTROPY_STEPS: usize = 300;
-/// A match that fills its window may be longer; the window grows up to this length.
-const MAX_WINDOW: usize = 64 << 10;
-/// Maximum length of the parameters of a colour code.
-const MAX_COLOUR: usize = 24;
 /// Maximum length of the label of a redacted secret.
 const MAX_LABEL: usize = 128;
 
@@ -63,6 +46,8 @@ enum Seek {
     Vendor(usize),
     /// A name that may be followed by a secret.
     Name,
+    /// Nothing: an anchor as JSON spells it, which is searched for in undecoded strings only.
+    Escaped,
 }
 
 /// The anchors of all rules, compiled for the search.
@@ -143,6 +128,14 @@ impl Anchors {
                 add(&phrase.replace(' ', separator), Seek::Name);
             }
         }
+        for rule in RULES {
+            for anchor in rule.anchors {
+                let escaped = anchor.escape_default().to_string();
+                if escaped != *anchor {
+                    add(&escaped, Seek::Escaped);
+                }
+            }
+        }
         let (texts, seeks): (Vec<_>, Vec<_>) = anchors.into_iter().unzip();
         Self { set: AnchorSet::new(texts), seeks, assignment, dotted_token }
     }
@@ -157,7 +150,8 @@ impl Anchors {
         holds
     }
 
-    /// Visits the positions in a text that [`Anchors::find`] would examine, in no particular order.
+    /// Visits the positions that [`Anchors::find`] would examine in a text, or in the text of an undecoded JSON string, in no particular
+    /// order.
     pub fn signs(&self, text: &[u8], visit: &mut impl FnMut(usize)) {
         dotted_token::pairs(text, 0..text.len()).for_each(&mut *visit);
         self.set.visit(text, 0..text.len(), |found, _| {
@@ -166,229 +160,202 @@ impl Anchors {
         });
     }
 
-    /// Appends the secrets whose anchors are in the given part of the text, in no particular order. Rules in `disabled`
-    /// are skipped. Adds the positions of names without a value to `unpaired`.
-    pub fn find(
-        &self,
-        text: &str,
-        part: Range<usize>,
-        (further, disabled): (&[String], &[bool]),
-        work: &mut Work,
-        hits: &mut Vec<Hit>,
-        unpaired: &mut Vec<usize>,
-    ) {
-        let rule = self.dotted_token;
-        if rule < RULES.len() && disabled.get(rule) != Some(&true) {
-            dotted_token::find(text, part.clone(), |range| hits.push(Hit { range, rule }));
-        }
-        let is_disabled = |rule: usize| disabled.get(rule).copied().unwrap_or_default();
-        // Text that a rule has examined is not examined again for the rule's next anchor in it.
-        let mut name_end = 0;
-        let mut tables = assignment::Tables::default();
-        let mut values = assignment::Values::default();
-        let mut flags = Flags::default();
-        let mut skipped = Skipped::default();
-        let whole = part.clone();
-        let mut ends: Vec<usize> = Vec::new();
-        self.set.visit_from(text.as_bytes(), part, |found, anchor| {
-            let seeks = self.seeks.get(anchor).map_or(&[][..], Vec::as_slice);
-            if skipped.contains(found.start) {
-                return Some(skipped.examined_from());
-            }
-            work::add(ANCHOR_STEPS);
-            let excess = work.excess(found.start - whole.start);
-            if excess > 0 {
-                let range = skipped.extend(text, &found, excess);
-                hits.push(Hit { range, rule: UNSCANNED });
-                return Some(skipped.examined_from());
-            }
-            for &seek in seeks {
-                match seek {
-                    Seek::Name => {
-                        if found.end <= name_end || is_disabled(self.assignment) {
-                            continue;
-                        }
-                        let position = found.end - 1;
-                        let (name, value) = values.find(text, position, further);
-                        let near = name.end..text.len().min(name.end + NEAR);
-                        let is_labelled =
-                            text.as_bytes().get(near).is_some_and(replacement::holds_label);
-                        work::add(if is_labelled { LABELLED_NAME_STEPS } else { NAME_STEPS });
-                        // Names within a value are skipped.
-                        name_end = name.end.max(value.as_ref().map_or(0, |value| value.end));
-                        if is_label(text, found.start) {
-                            continue;
-                        }
-                        let hit = |range| Hit { range, rule: self.assignment };
-                        if value.is_none() {
-                            unpaired.push(name.start);
-                        }
-                        hits.extend(value.map(hit));
-                        tables.find(text, &name, further, |range| hits.push(hit(range)));
-                    }
-                    Seek::Basic(rule) if !is_disabled(rule) => {
-                        let credentials = basic::find(text, found.end);
-                        work::add(BASIC_STEPS);
-                        hits.extend(credentials.map(|range| Hit { range, rule }));
-                    }
-                    Seek::Vendor(rule) if !is_disabled(rule) => {
-                        let key = vendor::find(text, found.start, found.end);
-                        work::add(NAME_STEPS);
-                        let key = key.filter(|_| !is_label(text, found.start));
-                        hits.extend(key.map(|range| Hit { range, rule }));
-                    }
-                    Seek::Pattern(rule, spelt) if !is_disabled(rule) => {
-                        if spelt.is_some_and(|spelt| text.get(found.clone()) != Some(spelt)) {
-                            continue;
-                        }
-                        if ends.is_empty() {
-                            ends.resize(RULES.len(), 0);
-                        }
-                        let Some(end) = ends.get_mut(rule) else { continue };
-                        if found.end <= *end {
-                            continue;
-                        }
-                        let hit = matched(text, found.clone(), rule, end)
-                            .or_else(|| of_command(text, &found, rule, &mut flags));
-                        if let Some((whole, secret)) = hit {
-                            *end = whole.end;
-                            hits.push(Hit { range: secret, rule });
-                        }
-                    }
-                    Seek::Basic(_) | Seek::Vendor(_) | Seek::Pattern(..) => {}
-                }
-            }
-            Some(0)
+    /// Starts a search for the secrets of a text. `further` are the caller's own names; the rules in `disabled` are skipped.
+    pub fn search<'a>(
+        &'a self,
+        text: &'a str,
+        (further, disabled): (&'a [String], &'a [bool]),
+    ) -> Search<'a> {
+        let values = assignment::Values::default();
+        Search { anchors: self, text, further, disabled, values, ends: Vec::new(), parts: 0 }
+    }
+}
+
+/// An anchor in a text: its range and its number.
+pub(super) type Found = (Range<usize>, usize);
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    /// The secrets, in no particular order.
+    pub hits: Vec<Hit>,
+    /// The positions of names without a value.
+    pub unpaired: Vec<usize>,
+    /// The anchors that were examined or skipped.
+    pub anchors: Vec<Found>,
+}
+
+/// The search for the secrets of one text, part by part.
+pub(super) struct Search<'a> {
+    anchors: &'a Anchors,
+    text: &'a str,
+    further: &'a [String],
+    disabled: &'a [bool],
+    values: assignment::Values,
+    /// For each rule with an expression, the part in which it was used last, and the end of the text that it has examined there.
+    ends: Vec<(usize, usize)>,
+    /// The number of parts that were searched.
+    parts: usize,
+}
+
+/// The state of the search in one part of the text. Text that a rule has examined is not examined again for the rule's next anchor in it.
+#[derive(Default)]
+struct PartState {
+    start: usize,
+    name_end: usize,
+    tables: assignment::Tables,
+    flags: Flags,
+    skipped: Skipped,
+}
+
+impl Search<'_> {
+    /// Finds the secrets whose anchors are in the given part of the text.
+    pub fn find(&mut self, part: Range<usize>, work: &mut Work, findings: &mut Findings) {
+        let mut state = self.begin(&part, findings);
+        let (set, text) = (&self.anchors.set, self.text.as_bytes());
+        set.visit_from(text, part.clone(), |found, anchor| {
+            Some(self.examine(&mut state, found, anchor, work, findings))
         });
-        work.finish(&whole);
+        work.finish(&part);
     }
-}
 
-/// The match of a rule's expression that contains an anchor, and its secret. Anchors before `failed` are known to have
-/// no match.
-fn matched(
-    text: &str,
-    anchor: Range<usize>,
-    number: usize,
-    failed: &mut usize,
-) -> Option<(Range<usize>, Range<usize>)> {
-    let Method::Pattern(rule) = &RULES.get(number)?.method else { return None };
-    let bytes = text.as_bytes();
-    let is_inside = rule.reach == 0 && rule.bounded && continues_before(bytes, anchor.start);
-    if rule.pattern.is_empty() || is_inside {
-        return None;
+    /// As [`Search::find`], where the anchors in the part are known. They are in the order in which a search visits them.
+    pub fn find_at(
+        &mut self,
+        part: Range<usize>,
+        anchors: impl Iterator<Item = Found>,
+        work: &mut Work,
+        findings: &mut Findings,
+    ) {
+        let mut state = self.begin(&part, findings);
+        for (found, anchor) in anchors {
+            self.examine(&mut state, found, anchor, work, findings);
+        }
+        work.finish(&part);
     }
-    if let [sign] = rule.before.as_bytes()
-        && !bytes.get(anchor.start.saturating_sub(rule.reach)..anchor.end)?.contains(sign)
-    {
-        return None;
+
+    fn begin(&mut self, part: &Range<usize>, findings: &mut Findings) -> PartState {
+        self.parts += 1;
+        let rule = self.anchors.dotted_token;
+        if rule < RULES.len() && !self.is_disabled(rule) {
+            let hits = &mut findings.hits;
+            dotted_token::find(self.text, part.clone(), |range| hits.push(Hit { range, rule }));
+        }
+        PartState { start: part.start, ..PartState::default() }
     }
-    let expression = expression(number, rule)?;
-    if !expression.allows(bytes.get(anchor.start..)?) {
-        work::add(BEGINNING_STEPS);
-        return None;
+
+    fn is_disabled(&self, rule: usize) -> bool {
+        self.disabled.get(rule).copied().unwrap_or_default()
     }
-    // Matches begin on the line of their anchor, or with the end of the previous line.
-    let before = bytes.get(anchor.start.saturating_sub(rule.reach)..anchor.start)?;
-    let line_end = memchr::memrchr(b'\n', before).unwrap_or_default();
-    let mut at = anchor.start - before.len() + line_end;
-    let mut length = anchor.start - at + rule.length;
-    loop {
-        let window_end = at.saturating_add(length).min(bytes.len());
-        let window = bytes.get(at..window_end)?;
-        let Some(whole) = expression.find(window) else {
-            let scanned =
-                if rule.run { run(window) } else { likely_scanned(rule, expression, window) };
-            work::add(PATTERN_STEPS + STEPS_OF_BYTE * scanned);
-            if rule.run && (scanned < window.len() || window_end == bytes.len()) {
-                *failed = at + scanned;
+
+    /// Examines the text around an anchor. Returns a position; anchors that begin before it may be skipped.
+    fn examine(
+        &mut self,
+        state: &mut PartState,
+        found: Range<usize>,
+        anchor: usize,
+        work: &Work,
+        findings: &mut Findings,
+    ) -> usize {
+        let seeks = self.anchors.seeks.get(anchor).map_or(&[][..], Vec::as_slice);
+        if seeks == [Seek::Escaped] {
+            return 0;
+        }
+        if state.skipped.contains(found.start) {
+            return state.skipped.examined_from();
+        }
+        work::add(ANCHOR_STEPS);
+        let excess = work.excess(found.start - state.start);
+        if excess > 0 {
+            let range = state.skipped.extend(self.text, &found, excess);
+            findings.hits.push(Hit { range, rule: UNSCANNED });
+            return state.skipped.examined_from();
+        }
+        findings.anchors.push((found.clone(), anchor));
+        for &seek in seeks {
+            match seek {
+                Seek::Name if found.end > state.name_end => {
+                    self.examine_name(state, &found, findings)
+                }
+                Seek::Basic(rule) if !self.is_disabled(rule) => {
+                    let credentials = basic::find(self.text, found.end);
+                    work::add(BASIC_STEPS);
+                    findings.hits.extend(credentials.map(|range| Hit { range, rule }));
+                }
+                Seek::Vendor(rule) if !self.is_disabled(rule) => {
+                    let key = vendor::find(self.text, found.start, found.end);
+                    work::add(NAME_STEPS);
+                    let key = key.filter(|_| !is_label(self.text, found.start));
+                    findings.hits.extend(key.map(|range| Hit { range, rule }));
+                }
+                Seek::Pattern(rule, spelt) if !self.is_disabled(rule) => {
+                    if spelt.is_none_or(|spelt| self.text.get(found.clone()) == Some(spelt)) {
+                        let secret = self.matched(state, &found, rule);
+                        findings.hits.extend(secret.map(|range| Hit { range, rule }));
+                    }
+                }
+                Seek::Name
+                | Seek::Basic(_)
+                | Seek::Vendor(_)
+                | Seek::Pattern(..)
+                | Seek::Escaped => {}
             }
+        }
+        0
+    }
+
+    fn examine_name(
+        &mut self,
+        state: &mut PartState,
+        found: &Range<usize>,
+        findings: &mut Findings,
+    ) {
+        let rule = self.anchors.assignment;
+        if self.is_disabled(rule) {
+            return;
+        }
+        let (name, value) = self.values.find(self.text, found.end - 1, self.further);
+        let near = name.end..self.text.len().min(name.end + NEAR);
+        let is_labelled = self.text.as_bytes().get(near).is_some_and(replacement::holds_label);
+        work::add(if is_labelled { LABELLED_NAME_STEPS } else { NAME_STEPS });
+        // Names within a value are skipped.
+        state.name_end = name.end.max(value.as_ref().map_or(0, |value| value.end));
+        if is_label(self.text, found.start) {
+            return;
+        }
+        if value.is_none() {
+            findings.unpaired.push(name.start);
+        }
+        let hits = &mut findings.hits;
+        hits.extend(value.map(|range| Hit { range, rule }));
+        let hit = |range| hits.push(Hit { range, rule });
+        state.tables.find(self.text, &name, self.further, hit);
+    }
+
+    /// The secret of a rule with an expression or a command that contains an anchor.
+    fn matched(
+        &mut self,
+        state: &mut PartState,
+        found: &Range<usize>,
+        rule: usize,
+    ) -> Option<Range<usize>> {
+        if self.ends.is_empty() {
+            self.ends.resize(RULES.len(), (0, 0));
+        }
+        let (part, end) = self.ends.get_mut(rule)?;
+        if *part != self.parts {
+            (*part, *end) = (self.parts, 0);
+        }
+        if found.end <= *end {
             return None;
-        };
-        work::add(PATTERN_STEPS + STEPS_OF_BYTE * whole.end());
-        let (start, end) = (at + whole.start(), at + whole.end());
-        if end == window_end && end < bytes.len() && length < MAX_WINDOW {
-            length *= 4;
-            continue;
         }
-        if start > anchor.start {
-            return None;
-        }
-        if end < anchor.end || start == end {
-            // This match is an earlier one: the next may begin after it.
-            if rule.reach == 0 {
-                return None;
-            }
-            at = end.max(at + 1);
-            length = (anchor.start + rule.length).saturating_sub(at);
-            continue;
-        }
-        let secret = expression.secret(bytes.get(start..end)?);
-        let secret = start + secret.start..start + secret.end;
-        return Some((start..end, accepted(text, rule, start..end, &secret)?));
+        let hit = pattern_match::matched(self.text, found.clone(), rule, end);
+        let hit =
+            hit.or_else(|| pattern_match::of_command(self.text, found, rule, &mut state.flags));
+        let (whole, secret) = hit?;
+        *end = whole.end;
+        Some(secret)
     }
-}
-
-/// The command that begins with an anchor and has a secret after a flag, and the secret.
-fn of_command(
-    text: &str,
-    anchor: &Range<usize>,
-    number: usize,
-    flags: &mut Flags,
-) -> Option<(Range<usize>, Range<usize>)> {
-    let Method::Pattern(rule) = &RULES.get(number)?.method else { return None };
-    if rule.bounded && continues_before(text.as_bytes(), anchor.start) {
-        return None;
-    }
-    rule.commands.iter().find_map(|command| {
-        let (whole, secret) = flags.find(text.as_bytes(), anchor, command)?;
-        let secret = accepted(text, rule, whole.clone(), &secret)?;
-        Some((whole, secret))
-    })
-}
-
-/// The secret of a match, extended to whole characters, if it is accepted.
-fn accepted(
-    text: &str,
-    rule: &PatternRule,
-    whole: Range<usize>,
-    secret: &Range<usize>,
-) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    let secret = text.floor_char_boundary(secret.start)..text.ceil_char_boundary(secret.end);
-    let shown = text.get(secret.clone())?;
-    work::add(ACCEPTED_STEPS);
-    work::add(if rule.entropy > 0.0 { ENTROPY_STEPS + shown.len() } else { 0 });
-    let fits = !(rule.bounded
-        && (continues_before(bytes, whole.start) || continues_after(bytes, whole.end)))
-        && !shown.is_empty()
-        && !is_filler(shown)
-        && (rule.entropy <= 0.0 || entropy(shown.as_bytes()) >= rule.entropy);
-    fits.then_some(secret)
-}
-
-/// An estimate of the bytes that a failed search has examined. An expression that begins with its anchor fails soon
-/// after the last token character, unless it skips the words of a command line.
-fn likely_scanned(rule: &PatternRule, expression: &Expression, window: &[u8]) -> usize {
-    let line = |window: &[u8]| memchr::memchr(b'\n', window).unwrap_or(window.len());
-    if rule.reach > 0 {
-        STEPS_BEFORE_ANCHOR * window.len()
-    } else if expression.skips_words() {
-        line(window)
-    } else {
-        let is_of_token = |byte: &&u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'');
-        window
-            .iter()
-            .take_while(is_of_token)
-            .count()
-            .max(line(window.get(..SOON).unwrap_or(window)))
-    }
-}
-
-/// The length of the run of letters, digits, `_` and `-` at the start of a window.
-fn run(window: &[u8]) -> usize {
-    let is_of_run = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    window.iter().take_while(is_of_run).count()
 }
 
 /// Whether a name is part of the label of a redacted secret, which contains the name of the rule.
@@ -397,89 +364,4 @@ fn is_label(text: &str, position: usize) -> bool {
     let before = text.as_bytes().get(from..position).unwrap_or_default();
     replacement::last_label(before)
         .is_some_and(|start| !before.get(start..).unwrap_or_default().contains(&b']'))
-}
-
-/// Whether the secret is only a placeholder.
-fn is_filler(secret: &str) -> bool {
-    value::is_reference(secret) || value::is_placeholder(secret)
-}
-
-/// The expression of a rule, compiled when its anchor is found first.
-fn expression(number: usize, rule: &PatternRule) -> Option<&'static Expression> {
-    static EXPRESSIONS: [OnceLock<Option<Expression>>; RULES.len()] =
-        [const { OnceLock::new() }; RULES.len()];
-    let start = if rule.reach == 0 { r"\A" } else { "" };
-    let compile = || Expression::new(start, rule.pattern);
-    EXPRESSIONS.get(number)?.get_or_init(compile).as_ref()
-}
-
-/// Whether a letter or digit directly precedes the position. Those of escape sequences (`\n`, `%3D`) do not count.
-fn continues_before(bytes: &[u8], start: usize) -> bool {
-    let at = |back: usize| {
-        start.checked_sub(back).and_then(|at| bytes.get(at)).copied().unwrap_or_default()
-    };
-    let is_escape = at(2) == b'\\' && matches!(at(1), b'n' | b'r' | b't')
-        || at(3) == b'%' && at(2).is_ascii_hexdigit() && at(1).is_ascii_hexdigit();
-    at(1).is_ascii_alphanumeric() && !is_escape && !ends_colour(bytes, start)
-}
-
-/// Whether a colour code directly precedes the position: `ESC[32m`.
-fn ends_colour(bytes: &[u8], start: usize) -> bool {
-    let Some(before) = bytes.get(..start).and_then(|before| before.strip_suffix(b"m")) else {
-        return false;
-    };
-    let numbers = before.iter().rev().take(MAX_COLOUR);
-    let length = numbers.take_while(|&&byte| byte.is_ascii_digit() || byte == b';').count();
-    before.len().checked_sub(length + 1).and_then(|at| before.get(at)) == Some(&b'[')
-}
-
-fn continues_after(bytes: &[u8], end: usize) -> bool {
-    bytes.get(end).is_some_and(u8::is_ascii_alphanumeric)
-}
-
-/// The Shannon entropy in bits per character.
-#[expect(clippy::cast_precision_loss, reason = "counts of a few thousand bytes are exact")]
-fn entropy(bytes: &[u8]) -> f32 {
-    let mut counts = [0_u32; 256];
-    for &byte in bytes {
-        if let Some(count) = counts.get_mut(usize::from(byte)) {
-            *count += 1;
-        }
-    }
-    let length = bytes.len() as f32;
-    counts
-        .iter()
-        .filter(|&&count| count > 0)
-        .map(|&count| count as f32 / length)
-        .map(|share| -share * share.log2())
-        .sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        /// Checks the property `run` of rules whose outcome depends only on the text after a run.
-        #[test]
-        fn an_anchor_in_a_run_where_another_one_failed_is_none_of_a_match(
-            words in prop::collection::vec(prop::sample::select(
-                &["eyJ", "eyJhbGciOiJIUzI1NiJ9", "a1b2c3d4e5", "-", "_", ".", ".", " ", "é"][..],
-            ), 0..30),
-        ) {
-            let text = words.concat();
-            for (number, rule) in RULES.iter().enumerate() {
-                let Method::Pattern(PatternRule { run: true, .. }) = rule.method else { continue };
-                let mut failed = 0;
-                for (start, anchor) in rule.anchors.iter().flat_map(|anchor| text.match_indices(anchor)) {
-                    let anchor = start..start + anchor.len();
-                    let alone = matched(&text, anchor.clone(), number, &mut 0);
-                    prop_assert!(anchor.end > failed || alone.is_none());
-                    matched(&text, anchor, number, &mut failed);
-                }
-            }
-        }
-    }
 }

@@ -50,12 +50,17 @@ struct Classes {
     known: Vec<(Range<usize>, NameClass)>,
 }
 
-/// Maximum number of cached classes.
+/// A text shorter than this has too few names for a cache.
+const SHORT_TEXT: usize = 256;
+/// Number of cached classes.
 const KNOWN_NAMES: usize = 32;
 
 impl Classes {
     /// The class of a name in the text.
     fn of(&mut self, text: &str, name: &Name<'_>, further: &[String]) -> NameClass {
+        if text.len() < SHORT_TEXT {
+            return names::classify(name.text, further);
+        }
         let bytes = name.text.as_bytes();
         let sign = |byte: Option<&u8>| usize::from(byte.copied().unwrap_or_default());
         let number = bytes.len() + sign(bytes.first()) * 3 + sign(bytes.last()) * 5;
@@ -126,30 +131,50 @@ const STEPS_OF_BYTE: usize = 3;
 /// The name around a position: letters, digits and the signs that join them.
 fn name_at(text: &str, position: usize) -> Range<usize> {
     let bytes = text.as_bytes();
-    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
-    let is_joint = |byte: u8| matches!(byte, b'-' | b'.');
     let at = |index: usize| bytes.get(index).copied().unwrap_or_default();
     let (mut start, mut end) = (position, position);
-    while start > 0
-        && position - start < 2 * names::MAX_NAME
-        && (is_letter(at(start - 1))
-            || is_joint(at(start - 1)) && start > 1 && is_letter(at(start - 2)))
-    {
+    let first = position.saturating_sub(2 * names::MAX_NAME);
+    while start > first {
+        let (before, letter) = (at(start.wrapping_sub(2)), at(start - 1));
+        let is_of_name = is_of_name(letter) || is_joint(letter) && start > 1 && is_of_name(before);
         // The letter of an escape sequence such as `\n` is not part of a name.
-        if start > 1 && at(start - 2) == b'\\' && matches!(at(start - 1), b'n' | b'r' | b't') {
+        let is_escape = before == b'\\' && start > 1 && matches!(letter, b'n' | b'r' | b't');
+        if !is_of_name || is_escape {
             break;
         }
         start -= 1;
     }
-    while end < bytes.len()
-        && end - position < 2 * names::MAX_NAME
-        && (is_letter(at(end))
-            || is_joint(at(end)) && is_letter(at(end + 1))
+    let limit = bytes.len().min(position + 2 * names::MAX_NAME);
+    while end < limit
+        && (is_of_name(at(end))
+            || is_joint(at(end)) && is_of_name(at(end + 1))
             || at(end) == b' ' && is_space_in_name(bytes, end))
     {
         end += 1;
     }
     text.ceil_char_boundary(start)..text.floor_char_boundary(end)
+}
+
+/// Whether a byte is a letter, a digit or an underscore.
+#[inline]
+fn is_of_name(byte: u8) -> bool {
+    #[expect(clippy::indexing_slicing, reason = "checked when the table is built")]
+    static IS_OF_NAME: [bool; 256] = {
+        let (mut is_of_name, mut byte) = ([false; 256], 0);
+        while byte < is_of_name.len() {
+            let letter = byte as u8;
+            is_of_name[byte] =
+                letter.is_ascii_alphanumeric() || letter == b'_' || !letter.is_ascii();
+            byte += 1;
+        }
+        is_of_name
+    };
+    IS_OF_NAME.get(usize::from(byte)).copied().unwrap_or_default()
+}
+
+/// Whether a sign may join the parts of a name.
+const fn is_joint(byte: u8) -> bool {
+    matches!(byte, b'-' | b'.')
 }
 
 /// Whether the space belongs to a name that is also written with a space, such as `api key` and `access key`.

@@ -49,9 +49,8 @@ impl Tables {
         };
         let start = line.start;
         self.seen = line.end;
-        let cells = cells(text, line.clone(), separator);
-        if let Some(table) = Table::below(text, lines, &line, next, separator, &cells) {
-            let columns = secret_columns(text, &cells, further);
+        if let Some(table) = Table::below(text, lines, &line, next, separator) {
+            let columns = secret_columns(text, cells(text, line, separator), further);
             self.seen = table.read(text, &columns, &mut hit);
         }
         work::add(STEPS_OF_BYTE * (self.seen - start));
@@ -60,12 +59,12 @@ impl Tables {
 
 /// The separator between a name and its neighbours in the line, if the name is a complete cell.
 fn separator_around(text: &str, name: &Range<usize>) -> Option<&'static str> {
-    let is_around = |letter: char| matches!(letter, ' ' | '"' | '\'' | '`' | '*' | '\\');
     let before =
         text.get(text.ceil_char_boundary(name.start.saturating_sub(MAX_NAME))..name.start)?;
     // A column name may have several words: `API token`.
-    let is_of_cell = |letter: char| is_around(letter) || letter.is_alphanumeric() || letter == '_';
-    let before = before.trim_end_matches(is_of_cell);
+    let ascii = before.bytes().rev().take_while(|&byte| byte.is_ascii() && is_of_cell(byte.into()));
+    let ascii = before.len() - ascii.count();
+    let before = before.get(..ascii)?.trim_end_matches(is_of_cell);
     let after = text.get(name.end..text.floor_char_boundary(name.end + MAX_NAME))?;
     let after = after.trim_start_matches(is_around);
     let may_separate = |byte: u8| matches!(byte, b',' | b'\t' | b';' | b'|') || !byte.is_ascii();
@@ -78,15 +77,28 @@ fn separator_around(text: &str, name: &Range<usize>) -> Option<&'static str> {
     SEPARATORS.into_iter().find(is_separated)
 }
 
+/// Whether a sign may be around the name in a cell.
+const fn is_around(letter: char) -> bool {
+    matches!(letter, ' ' | '"' | '\'' | '`' | '*' | '\\')
+}
+
+fn is_of_cell(letter: char) -> bool {
+    is_around(letter) || letter.is_alphanumeric() || letter == '_'
+}
+
 /// The cells of a line, without white space and quotes around them.
-fn cells(text: &str, line: Range<usize>, separator: &str) -> Vec<Range<usize>> {
-    let (mut cells, mut at) = (Vec::new(), line.start);
-    while at <= line.end {
-        let end = cell_end(text, at, line.end, separator);
-        cells.push(inside(text, at..end));
+fn cells<'t>(
+    text: &'t str,
+    line: Range<usize>,
+    separator: &'t str,
+) -> impl Iterator<Item = Range<usize>> {
+    let mut at = line.start;
+    std::iter::from_fn(move || {
+        let start = (at <= line.end).then_some(at)?;
+        let end = cell_end(text, start, line.end, separator);
         at = end + separator.len();
-    }
-    cells
+        Some(inside(text, start..end))
+    })
 }
 
 /// The end of the cell that begins at `start`. A separator within quotes does not end it.
@@ -106,31 +118,35 @@ fn cell_end(text: &str, start: usize, limit: usize, separator: &str) -> usize {
             }
         }
     }
-    let end = rest.get(from..).and_then(|rest| rest.find(separator));
+    let behind = rest.get(from..).unwrap_or_default();
+    let end = match separator.as_bytes() {
+        [sign] => memchr::memchr(*sign, behind.as_bytes()),
+        _ => behind.find(separator),
+    };
     end.map_or(limit, |end| start + from + end)
 }
 
 fn inside(text: &str, cell: Range<usize>) -> Range<usize> {
-    let content = text.get(cell.clone()).unwrap_or_default();
-    let is_around = |letter: char| matches!(letter, ' ' | '\t' | '"' | '\'' | '`' | '*' | '\\');
-    let trimmed = content.trim_start_matches(is_around);
-    let start = cell.end - trimmed.len();
-    start..start + trimmed.trim_end_matches(is_around).len()
+    let content = text.as_bytes().get(cell.clone()).unwrap_or_default();
+    let is_inside = |byte: &u8| *byte != b'\t' && !is_around(char::from(*byte));
+    let Some(start) = content.iter().position(is_inside) else { return cell.end..cell.end };
+    let length = content.iter().rposition(is_inside).map_or(0, |last| last + 1 - start);
+    cell.start + start..cell.start + start + length
 }
 
 /// The indices and names of the columns whose name denotes a secret.
 fn secret_columns<'a>(
     text: &'a str,
-    cells: &[Range<usize>],
+    cells: impl Iterator<Item = Range<usize>>,
     further: &[String],
 ) -> Vec<(usize, Name<'a>)> {
-    let column = |(number, range): (usize, &Range<usize>)| {
+    let column = |(number, range): (usize, Range<usize>)| {
         let whole = text.get(range.clone())?;
         let class = names::classify(whole, further);
-        let name = Name { text: whole, range: range.clone(), class, quote: "" };
+        let name = Name { text: whole, range, class, quote: "" };
         (class >= NameClass::Machine).then_some((number, name))
     };
-    cells.iter().enumerate().filter_map(column).collect()
+    cells.enumerate().filter_map(column).collect()
 }
 
 /// The rows below a header.
@@ -150,17 +166,19 @@ impl<'t> Table<'t> {
         line: &Range<usize>,
         next: usize,
         separator: &'static str,
-        cells: &[Range<usize>],
     ) -> Option<Self> {
-        let width = cells.len();
         let (ruler, below) = lines.rest(next, MAX_LINE)?;
+        let width_of = |line: Range<usize>| cells(text, line, separator).count();
         if is_ruler(text.get(ruler.clone())?) {
+            let width = width_of(line.clone());
             return Some(Self { lines, separator, width, rows: below? });
         }
-        let is_name = |cell: &Range<usize>| text.get(cell.clone()).is_some_and(is_column_name);
-        let width_of = |line: Range<usize>| self::cells(text, line, separator).len();
-        let is_header =
-            separator.len() == 1 && cells.iter().all(is_name) && width_of(ruler) == width;
+        let is_name = |cell: Range<usize>| text.get(cell).is_some_and(is_column_name);
+        if separator.len() > 1 || !cells(text, line.clone(), separator).all(is_name) {
+            return None;
+        }
+        let width = width_of(line.clone());
+        let is_header = width_of(ruler) == width;
         // A header does not follow a line that looks like a row.
         let is_first = || {
             let start = lines.start(line.start.checked_sub(1)?, MAX_LINE)?;
@@ -184,7 +202,7 @@ impl<'t> Table<'t> {
             if !content.contains(self.separator) && !is_ruler(content) {
                 return line.end;
             }
-            let cells = cells(text, line.clone(), self.separator);
+            let cells: Vec<_> = cells(text, line.clone(), self.separator).collect();
             for (number, name) in columns.iter().filter(|_| cells.len() == self.width) {
                 let Some(range) = cells.get(*number).cloned() else { continue };
                 let end = range.end;
@@ -205,8 +223,7 @@ fn is_ruler(line: &str) -> bool {
     let is_drawn = |letter: char| {
         matches!(letter, '-' | '=' | '+' | '|' | ':' | ' ' | '\t' | '\u{2500}'..='\u{257F}')
     };
-    let dashes = line.matches(['-', '=', '─', '━', '═']).count();
-    dashes >= 3 && line.chars().all(is_drawn)
+    line.chars().all(is_drawn) && line.matches(['-', '=', '─', '━', '═']).nth(2).is_some()
 }
 
 /// Whether a cell is a column name rather than a value: `user_name`, `API key`.

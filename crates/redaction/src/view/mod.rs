@@ -98,6 +98,30 @@ impl View {
         (at + original - resumes).min(limit)
     }
 
+    /// The range in the view of a range of the original without hidden bytes. `None` if it has any. `next` is the number of a cut; for the
+    /// ranges of a text in order, the cuts are read once.
+    pub fn kept(&self, range: &Range<usize>, next: &mut usize) -> Option<Range<usize>> {
+        let is_before = |cut: Option<&Cut>| cut.is_some_and(|cut| cut.resumes <= range.start);
+        while is_before(self.cuts.get(*next)) {
+            *next += 1;
+        }
+        while *next > 0 && !is_before(self.cuts.get(*next - 1)) {
+            *next -= 1;
+        }
+        let (at, resumes) = self.cut_before(*next);
+        let limit = self.cuts.get(*next).map_or(self.text.len(), |cut| cut.at);
+        let start = at + range.start - resumes;
+        (start + range.len() <= limit).then(|| start..start + range.len())
+    }
+
+    /// Whether all bytes that are left out are at the starts of lines.
+    pub fn cuts_start_lines(&self) -> bool {
+        let byte = |at: usize| self.text.as_bytes().get(at);
+        self.cuts.iter().all(|cut| {
+            cut.at.checked_sub(1).is_none_or(|before| matches!(byte(before), Some(b'\n' | b'\r')))
+        })
+    }
+
     /// The offsets in the view and in the original from which on both run in parallel.
     fn cut_before(&self, next: usize) -> (usize, usize) {
         let cut = next.checked_sub(1).and_then(|last| self.cuts.get(last));

@@ -143,22 +143,17 @@ fn head<'t>(text: &'t str, lines: Lines<'_>, at: usize) -> &'t [u8] {
 /// The lengths in both lines of their common prefix, apart from digits and the width of numbers, up to the last sign
 /// that can end a prefix.
 fn common(one: &[u8], other: &[u8]) -> (usize, usize) {
-    let is_blank: fn(&u8) -> bool = |byte| matches!(byte, b' ' | b'\t');
-    let run = |bytes: &[u8], at: usize, is_of_run: fn(&u8) -> bool| {
-        bytes.get(at..).unwrap_or_default().iter().take_while(|byte| is_of_run(byte)).count()
-    };
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let is_number = |bytes: &[u8], at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let (mut at, mut of_other, mut ends) = (0, 0, (0, 0));
     loop {
         // Compares both lines, except for numbers and for spaces at the end, which may be longer in one of them.
-        let pairs = one.iter().skip(at).zip(other.iter().skip(of_other));
+        let (rest, rest_of_other) = (rest(one, at), rest(other, of_other));
+        let pairs = rest.iter().zip(rest_of_other);
         let same = pairs.take_while(|(one, other)| one == other).count();
-        let mut length = same;
-        let last = |length: usize| (at + length).checked_sub(1).and_then(|last| one.get(last));
-        while length > 0 && last(length).is_some_and(|byte| byte.is_ascii_digit() || is_blank(byte))
-        {
-            length -= 1;
-        }
+        let is_kept = |byte: &u8| !byte.is_ascii_digit() && !is_blank(byte);
+        let kept = rest.get(..same).and_then(|same| same.iter().rposition(is_kept));
+        let length = kept.map_or(0, |last| last + 1);
         let end = (at..=at + same).rev().find(|&end| one.get(..end).is_some_and(ends_prefix));
         if let Some(end) = end.filter(|&end| end > at) {
             ends = (end, of_other + end - at);
@@ -183,6 +178,16 @@ fn common(one: &[u8], other: &[u8]) -> (usize, usize) {
             ends = (at, of_other);
         }
     }
+}
+
+fn rest(bytes: &[u8], at: usize) -> &[u8] {
+    bytes.get(at..).unwrap_or_default()
+}
+
+/// The number of bytes of a kind from `at` on.
+#[inline]
+fn run(bytes: &[u8], at: usize, is_of_run: impl Fn(&u8) -> bool) -> usize {
+    rest(bytes, at).iter().take_while(|byte| is_of_run(byte)).count()
 }
 
 /// Whether a prefix may end here.
