@@ -166,12 +166,6 @@ impl Segment {
             + self.bounds.get().map_or(0, Bounds::bytes)
     }
 
-    /// Upper bounds of the scores of the segment's documents. The first call computes them, which takes about as long as
-    /// scoring all postings once.
-    pub(crate) fn bounds(&self) -> &Bounds {
-        self.bounds.get_or_init(|| Bounds::new(self))
-    }
-
     /// Whether most of its documents are removed.
     pub(crate) fn is_sparse(&self) -> bool {
         self.live() * 2 < self.len()
@@ -284,6 +278,20 @@ impl Segment {
     /// The postings of a term by its index.
     pub(crate) fn postings_of(&self, number: usize) -> &[Posting] {
         self.postings.get(range(&self.posting_ends, number)).unwrap_or_default()
+    }
+}
+
+/// Upper bounds of the scores of its documents.
+impl Segment {
+    /// The levels of its postings, and its units. The first call computes them, which takes about as long as scoring all
+    /// postings once.
+    pub(crate) fn bounds(&self) -> &Bounds {
+        self.bounds.get_or_init(|| Bounds::new(self))
+    }
+
+    /// The levels of a term's postings, by the index of the term.
+    pub(crate) fn levels_of(&self, number: usize) -> &[u8] {
+        self.bounds().levels().get(range(&self.posting_ends, number)).unwrap_or_default()
     }
 }
 
