@@ -92,8 +92,9 @@ impl Bounds {
             for posting in postings {
                 let place = posting.document() as usize;
                 let lengths = segment.lengths().get(place);
-                let level =
-                    lengths.map_or(1, |lengths| scorer.level(posting.frequencies(), lengths)).max(1);
+                let level = lengths
+                    .map_or(1, |lengths| scorer.level(posting.frequencies(), lengths))
+                    .max(1);
                 levels.push(level);
                 if has_entries {
                     collector.add(unit_of.get(place).copied().unwrap_or(NO_UNIT), level);

@@ -20,7 +20,7 @@ pub(crate) struct DocumentTerms {
     /// The first bytes of each term.
     starts: Box<[Start]>,
     /// A bit set of the terms, by which the absence of a term is detected quickly.
-    signature: u64,
+    signature: Signature,
 }
 
 #[derive(Debug)]
@@ -48,11 +48,11 @@ impl DocumentTerms {
             let mut terms = Vec::with_capacity(order.len());
             let mut starts = Vec::with_capacity(order.len());
             let mut text = String::with_capacity(collector.text.len());
-            let mut signature = 0;
+            let mut signature = Signature::default();
             for entry in order.iter().filter_map(|number| collector.entries.get(*number)) {
                 let term = collector.text_of(entry);
                 text.push_str(term);
-                signature |= signature_bit(entry.hash);
+                signature.insert(entry.hash);
                 starts.push(Start::of(term));
                 terms.push(Term {
                     hash: entry.hash,
@@ -72,7 +72,7 @@ impl DocumentTerms {
 
     /// How often each field contains a term.
     pub(crate) fn find(&self, hash: u32, term: &str) -> Frequencies {
-        if self.signature & signature_bit(hash) == 0 {
+        if !self.signature.may_contain(hash) {
             return Frequencies::default();
         }
         let first = self.terms.partition_point(|entry| entry.hash < hash);
@@ -86,8 +86,7 @@ impl DocumentTerms {
 
     /// The terms with a hash.
     pub(crate) fn with_hash(&self, hash: u32) -> impl Iterator<Item = &str> {
-        let may_have = self.signature & signature_bit(hash) != 0;
-        let first = if may_have {
+        let first = if self.signature.may_contain(hash) {
             self.terms.partition_point(|entry| entry.hash < hash)
         } else {
             self.terms.len()
@@ -123,8 +122,24 @@ impl DocumentTerms {
     }
 }
 
-fn signature_bit(hash: u32) -> u64 {
-    1 << (hash & 63)
+/// A bit set of hashes: a document of usual length sets about a seventh of the bits.
+#[derive(Debug, Default)]
+struct Signature([u64; 8]);
+
+impl Signature {
+    fn insert(&mut self, hash: u32) {
+        let (word, bit) = Self::place(hash);
+        self.0.get_mut(word).into_iter().for_each(|bits| *bits |= bit);
+    }
+
+    fn may_contain(&self, hash: u32) -> bool {
+        let (word, bit) = Self::place(hash);
+        self.0.get(word).is_none_or(|bits| bits & bit != 0)
+    }
+
+    fn place(hash: u32) -> (usize, u64) {
+        ((hash >> 6) as usize % 8, 1 << (hash & 63))
+    }
 }
 
 /// Whether a term of the result names a time.

@@ -131,15 +131,12 @@ impl Segment {
 
     /// Whether it contains this document and the document is not removed.
     pub(crate) fn has(&self, sequence: u64) -> bool {
-        let place = self.sequences.binary_search(&sequence).ok();
-        place
-            .and_then(|place| u32::try_from(place).ok())
-            .is_some_and(|place| !self.is_removed(place))
+        self.place(sequence).is_some()
     }
 
     /// Removes a document. Returns whether it was present. Must be called by one writer at a time.
     pub(crate) fn remove(&self, sequence: u64) -> bool {
-        let Ok(place) = self.sequences.binary_search(&sequence) else { return false };
+        let Some(place) = self.find(sequence) else { return false };
         let Some(bits) = self.removed.get(place / 64) else { return false };
         let bit = 1 << (place % 64);
         let removed = bits.fetch_or(bit, Ordering::Relaxed) & bit == 0;
@@ -267,8 +264,19 @@ impl Segment {
 
     /// The position of a document that is not removed.
     pub(crate) fn place(&self, sequence: u64) -> Option<u32> {
-        let place = self.sequences.binary_search(&sequence).ok()? as u32;
+        let place = self.find(sequence)? as u32;
         (!self.is_removed(place)).then_some(place)
+    }
+
+    /// The position of a document, removed or not.
+    fn find(&self, sequence: u64) -> Option<usize> {
+        // Mostly all sequences from the first on are there.
+        let offset = usize::try_from(sequence.checked_sub(self.first_sequence())?).ok()?;
+        if self.sequences.get(offset) == Some(&sequence) {
+            return Some(offset);
+        }
+        let last = offset.min(self.len());
+        self.sequences.split_at(last).0.binary_search(&sequence).ok()
     }
 
     fn text(&self, number: usize) -> &str {

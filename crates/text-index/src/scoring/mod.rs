@@ -17,3 +17,4 @@ mod top_boosted;
 pub(crate) mod top_ranking;
 mod top_ungrouped;
 pub(crate) mod unit_scores;
+mod waiting;

@@ -25,11 +25,6 @@ impl Threshold {
         }
     }
 
-    /// A lower bound of the threshold, at no cost.
-    pub(crate) fn least(&self) -> f32 {
-        self.least
-    }
-
     /// The threshold; 0 while fewer than `count` scores were pushed.
     pub(crate) fn get(&mut self) -> f32 {
         let last = self.count - 1;

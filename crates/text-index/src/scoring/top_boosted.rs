@@ -9,12 +9,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::index::segment::Segment;
 use crate::scoring::boosts::{
-    Boosts, Scored, add_neighbours, boost, freshest, recency_ends, with_boosts, with_neighbours,
+    Boosts, Scored, add_neighbours, boost, freshest, most_with_neighbours, recency_ends,
+    with_boosts, with_neighbours,
 };
-use crate::scoring::document_bounds::ROUNDING;
+use crate::scoring::document_bounds::{ROUNDING, highest};
 use crate::scoring::threshold::Threshold;
 use crate::scoring::top_ranking::{Found, Top};
 use crate::scoring::unit_scores::Places;
+use crate::scoring::waiting::Waiting;
 
 /// A unit: the number of its segment, and its number there.
 pub(super) type Unit = (u32, u32);
@@ -26,9 +28,6 @@ const RECENT: usize = 400;
 /// Share of the threshold that the recency boost of a document may reach without being considered; [`ROUNDING`] allows
 /// for it.
 const NEGLIGIBLE: f32 = 1e-5;
-
-/// Number of groups that are scored between two checks whether more are needed.
-const BATCH: usize = 16;
 
 /// The documents of a complete group.
 struct Part {
@@ -111,7 +110,7 @@ impl Top<'_> {
 
     /// An upper bound of all scores without recency.
     fn most(&self, coverage: &[Vec<f32>], finished: &Finished, boosts: &Boosts) -> f32 {
-        let of_units = coverage.iter().flatten().copied().fold(0.0, f32::max);
+        let of_units = coverage.iter().map(|units| highest(units)).fold(0.0, f32::max);
         let spanning = self.group_units.all_spanning().map(|units| coverage_of(units, coverage));
         let of_groups = spanning.fold(of_units, f32::max);
         let finished = finished.parts.iter().map(|part| part.best).fold(0.0, f32::max);
@@ -184,51 +183,94 @@ impl Top<'_> {
         let least = finished.least();
         let most_text = self.bounds.most();
         let mut waiting: Vec<(f32, Unit)> = Vec::new();
-        let mut consider = |units: &[Unit]| {
+        let mut consider = |units: &[Unit], coverage: f32| {
             let Some(first) = units.first() else { return };
-            let coverage = coverage_of(units, coverage);
-            if with_boosts(most_text, coverage, boosts) * ROUNDING < least
-                || finished.groups.contains(&self.group(*first))
-            {
+            // No document has a higher score by its terms than the group covers.
+            let text = most_text.min(coverage * self.raise + self.more);
+            if with_boosts(text, coverage, boosts) * ROUNDING < least {
+                return;
+            }
+            let text = self.most_text(units);
+            if with_boosts(text, coverage, boosts) * ROUNDING < least {
                 return;
             }
             let bound = self.text_bound(units, boosts.neighbours) + boosts.group * coverage;
-            if bound * ROUNDING >= least {
+            if bound * ROUNDING < least {
+                return;
+            }
+            let adjacent = self.adjacent_bound(units, boosts.neighbours);
+            let bound = adjacent.map_or(bound, |text| text + boosts.group * coverage);
+            if bound * ROUNDING >= least && !finished.groups.contains(&self.group(*first)) {
                 waiting.push((bound, *first));
             }
         };
-        self.group_units.all_spanning().for_each(&mut consider);
-        for (_, unit) in all_units(coverage).filter(|(coverage, _)| *coverage > 0.0) {
-            consider(&[unit]);
+        for units in self.group_units.all_spanning() {
+            consider(units, coverage_of(units, coverage));
         }
-        waiting.sort_unstable_by(|left, right| right.0.total_cmp(&left.0));
-        for batch in waiting.chunks(BATCH) {
-            let least = finished.least();
-            let units = batch.iter().take_while(|(bound, _)| bound * ROUNDING >= least);
-            let units: Vec<Unit> = units.map(|(_, unit)| *unit).collect();
-            if units.is_empty() {
-                return;
-            }
+        for (coverage, unit) in all_units(coverage).filter(|(coverage, _)| *coverage > 0.0) {
+            consider(&[unit], coverage);
+        }
+        let mut waiting = Waiting::new(waiting);
+        while let Some(units) = waiting.next(finished.least()) {
             self.finish(&units, coverage, finished, boosts);
         }
+    }
+
+    /// The highest upper bound of the text scores of a group's documents.
+    fn most_text(&self, units: &[Unit]) -> f32 {
+        let mut most = 0.0_f32;
+        self.for_each_member(units, |bounds| most = most.max(highest(bounds)));
+        most
     }
 
     /// An upper bound of the text scores of a group's documents with their neighbours.
     fn text_bound(&self, units: &[Unit], neighbours: f32) -> f32 {
         // The best three: the best document with the next two beside it.
-        let mut best = [0.0_f32; 3];
+        let [mut first, mut second, mut third] = [0.0_f32; 3];
+        self.for_each_member(units, |bounds| {
+            for bound in bounds {
+                // Without branches, because they would be mispredicted.
+                third = third.max(second.min(*bound));
+                second = second.max(first.min(*bound));
+                first = first.max(*bound);
+            }
+        });
+        with_neighbours([first, second, third], neighbours)
+    }
+
+    /// As [`Self::text_bound`], by the actual neighbours. `None` if the group's documents are not all adjacent candidates.
+    fn adjacent_bound(&self, units: &[Unit], neighbours: f32) -> Option<f32> {
+        let [(number, unit)] = *units else { return None };
+        let segment = self.view.segments.get(number as usize)?;
+        let members = segment.bounds().members(unit);
+        let (&start, &end) = members.first().zip(members.last())?;
+        let others = (end - start) as usize;
+        let (first, first_position) = self.position(segment, start)?;
+        let (last, last_position) = self.position(segment, end)?;
+        // Without gaps between the sequences, no document of another segment is between them.
+        let is_adjacent = members.len() == others + 1
+            && last - first == others as u64
+            && last_position - first_position == others
+            && self.group_units.spanning(self.group((number, unit))).is_none();
+        is_adjacent
+            .then(|| most_with_neighbours(self.bounds.range(number, start..=end), neighbours))
+    }
+
+    /// Calls `visit` with the upper bounds of a group's documents, in some parts.
+    fn for_each_member(&self, units: &[Unit], mut visit: impl FnMut(&[f32])) {
         for (number, unit) in units {
             let Some(segment) = self.view.segments.get(*number as usize) else { continue };
-            for place in segment.bounds().members(*unit) {
-                let bound = self.bounds.get((*number, *place));
-                if bound > best[2] {
-                    best[2] = bound;
-                    if best[2] > best[1] { best.swap(1, 2); }
-                    if best[1] > best[0] { best.swap(0, 1); }
-                }
+            let members = segment.bounds().members(*unit);
+            let (Some(&start), Some(&end)) = (members.first(), members.last()) else { continue };
+            let bounds = self.bounds.range(*number, start..=end);
+            if bounds.len() == members.len() {
+                visit(bounds);
+                continue;
+            }
+            for place in members {
+                visit(bounds.get((place - start) as usize).map_or(&[], std::slice::from_ref));
             }
         }
-        with_neighbours(best, neighbours)
     }
 
     /// Finishes the complete groups of units.

@@ -81,14 +81,15 @@ pub(crate) fn rank(
     let linked = linked_terms(&evaluation, &hits, &sketches);
     if !linked.is_empty() {
         linked_query = Query::of_weighted(linked.into_iter());
-        linked_evaluation =
-            Evaluation::with_recent(view, &recent, &linked_query, &[], &factors);
+        linked_evaluation = Evaluation::with_recent(view, &recent, &linked_query, &[], &factors);
         top.link(Scoring::new(&linked_evaluation));
         top.score_best_texts(PAIRED);
     }
     let (numbers, mut hits): (Vec<usize>, Vec<Ranked>) = top.best_texts().into_iter().unzip();
     add_pairs(&evaluation, question, &mut hits, &sketches);
-    numbers.into_iter().zip(hits).for_each(|(number, hit)| top.pair(number, hit.score));
+    let more: Vec<f32> =
+        numbers.into_iter().zip(hits).map(|(number, hit)| top.pair(number, hit.score)).collect();
+    top.more += more.into_iter().fold(0.0, f32::max);
     let (hits, best) = top.into_best(boosts, limit);
     TopList { maximum, best, hits }
 }
@@ -123,6 +124,10 @@ pub(super) struct Top<'a> {
     linked: Option<Scoring<'a>>,
     /// For each segment, each factor with the postings of the documents that it applies to.
     factors: Vec<FactorPostings<'a>>,
+    /// An upper bound of the product of the factors of a document.
+    pub(super) raise: f32,
+    /// The most that linked identifiers and pairs of terms add to a text score.
+    pub(super) more: f32,
     /// Upper bounds of the text scores of documents in segments.
     pub(super) bounds: DocumentBounds,
     /// The scored documents. The first `loose` are those outside segments.
@@ -146,14 +151,19 @@ impl<'a> Top<'a> {
             let factors = factors.iter();
             factors.map(|factor| (factor.factor(), factor.postings(segment).collect())).collect()
         };
-        let factors = view.segments.iter().map(of_segment).collect();
+        let factors: Vec<FactorPostings<'_>> = view.segments.iter().map(of_segment).collect();
+        let main = Scoring::new(evaluation);
+        // The coverage of a group does not count all terms of a long question.
+        let more = if main.terms.len() > main.width() { f32::INFINITY } else { 0.0 };
         let mut top = Self {
             view,
             group_units,
             candidates,
-            main: Scoring::new(evaluation),
+            main,
             linked: None,
+            raise: raise(&factors),
             factors,
+            more,
             bounds: DocumentBounds::new(view),
             found: Vec::new(),
             loose: 0,
@@ -241,19 +251,26 @@ impl<'a> Top<'a> {
         let least = best.get();
         let found = self.found.iter().enumerate().filter(|(_, found)| found.text >= least);
         let mut hits: Vec<(usize, Ranked)> = found.map(ranked).collect();
-        hits.sort_unstable_by(|(_, left), (_, right)| better_first(left, right));
-        hits.truncate(PAIRED);
+        let order =
+            |left: &(usize, Ranked), right: &(usize, Ranked)| better_first(&left.1, &right.1);
+        if hits.len() > PAIRED {
+            hits.select_nth_unstable_by(PAIRED, order);
+            hits.truncate(PAIRED);
+        }
+        hits.sort_unstable_by(order);
         hits
     }
 
-    /// Sets the text score of a found document to its score including pairs of terms.
-    fn pair(&mut self, number: usize, text: f32) {
-        let Some(found) = self.found.get_mut(number) else { return };
+    /// Sets the text score of a found document to its score including pairs of terms. Returns the difference.
+    fn pair(&mut self, number: usize, text: f32) -> f32 {
+        let Some(found) = self.found.get_mut(number) else { return 0.0 };
+        let more = text - found.text;
         found.text = text;
         self.paired.insert(found.sequence, text);
         if number >= self.loose {
             self.bounds.set(found.place, text);
         }
+        more
     }
 
     /// The documents that match and are candidates, with their text scores.
@@ -339,17 +356,22 @@ impl<'a> Top<'a> {
     /// Adds the contributions of linked identifiers.
     fn link(&mut self, linked: Scoring<'a>) {
         let mut bounds = DocumentBounds::new(self.view);
+        let mut most = 0.0;
         for (number, segment) in self.view.segments.iter().enumerate() {
             let of_linked = bounds.of_segment(number);
             linked.add_bounds((number, segment), of_linked);
             multiply_bounds(self.factors.get(number), of_linked);
+            most = of_linked.iter().copied().fold(most, f32::max);
             let of_main = self.bounds.of_segment(number);
             // A document that matches only linked identifiers shares no term with the question.
-            for (bound, more) in of_main.iter_mut().zip(of_linked).filter(|(bound, _)| **bound > 0.0) {
+            for (bound, more) in
+                of_main.iter_mut().zip(of_linked).filter(|(bound, _)| **bound > 0.0)
+            {
                 *bound += *more;
             }
         }
         self.bounds.update();
+        self.more += most;
         let mut loose: FxHashMap<Which, f32> = FxHashMap::default();
         let Scoring { evaluation, ref terms, ref scorer } = linked;
         for (document, found) in evaluation.matching_loose(terms) {
@@ -378,6 +400,15 @@ impl<'a> Top<'a> {
             self.bounds.set(found.place, found.text);
         }
     }
+}
+
+/// An upper bound of the product of the factors of a document.
+fn raise(factors: &[FactorPostings<'_>]) -> f32 {
+    let of_segment = |factors: &FactorPostings<'_>| -> f32 {
+        let some = factors.iter().filter(|(_, postings)| !postings.is_empty());
+        some.map(|(factor, _)| factor.max(1.0)).product()
+    };
+    factors.iter().map(of_segment).fold(1.0, f32::max)
 }
 
 /// Multiplies upper bounds of scores by the factors that apply to the documents.

@@ -7,19 +7,10 @@ use crate::scoring::boosts::{Boosts, Scored, add_neighbours, most_neighbours};
 use crate::scoring::document_bounds::{Place, ROUNDING};
 use crate::scoring::top_boosted::Finished;
 use crate::scoring::top_ranking::Top;
+use crate::scoring::waiting::Waiting;
 
-/// Number of documents that are scored between two checks whether more are needed.
-const BATCH: usize = 32;
-
-/// A document that may be among the best.
-#[derive(Clone, Copy)]
-struct Waiting {
-    /// An upper bound of its score without recency; infinite if it is recent.
-    bound: f32,
-    position: usize,
-    /// `None` for a document outside segments.
-    place: Option<Place>,
-}
+/// A document that may be among the best, by its position; with its place if it is in a segment.
+type Candidate = (usize, Option<Place>);
 
 /// The scored documents by their positions; `None` for a document that does not match or has a group.
 type Known = FxHashMap<usize, Option<Scored>>;
@@ -28,27 +19,20 @@ impl Top<'_> {
     /// The documents without a group that may be among the best, with their neighbours.
     pub(super) fn ungrouped(&self, finished: &mut Finished, boosts: &Boosts) -> Vec<Scored> {
         let mut known = Known::default();
-        let mut waiting = self.waiting(finished, boosts, &mut known);
-        waiting.sort_unstable_by(|left, right| right.bound.total_cmp(&left.bound));
+        let mut waiting = Waiting::new(self.waiting(finished, boosts, &mut known));
         let mut scores: Vec<(f32, usize)> = Vec::new();
-        for batch in waiting.chunks(BATCH) {
-            let least = finished.least();
-            let batch = batch.iter().take_while(|document| document.bound * ROUNDING >= least);
-            let batch: Vec<Waiting> = batch.copied().collect();
-            if batch.is_empty() {
-                break;
-            }
+        while let Some(batch) = waiting.next(finished.least()) {
             self.score_with_neighbours(&batch, &mut known);
-            for Waiting { position, .. } in batch {
+            for (position, _) in batch {
                 let Some(score) = score(position, &known, boosts) else { continue };
                 finished.threshold.push(score);
                 scores.push((score, position));
             }
         }
         let least = finished.least();
-        let best = scores.iter().filter(|(score, position)| {
-            score * ROUNDING >= least || *position >= finished.recent
-        });
+        let best = scores
+            .iter()
+            .filter(|(score, position)| score * ROUNDING >= least || *position >= finished.recent);
         let mut documents: Vec<Scored> =
             best.flat_map(|(_, position)| around(*position, &known)).collect();
         documents.sort_unstable_by_key(|document| document.position);
@@ -56,13 +40,14 @@ impl Top<'_> {
         documents
     }
 
-    /// The documents that may be among the best.
+    /// The documents that may be among the best, with upper bounds of their scores without recency; infinite if they are
+    /// recent.
     fn waiting(
         &self,
         finished: &mut Finished,
         boosts: &Boosts,
         known: &mut Known,
-    ) -> Vec<Waiting> {
+    ) -> Vec<(f32, Candidate)> {
         let least = finished.least();
         let share = boosts.neighbours * most_neighbours(false) / 2.0;
         let loose = self.found.iter().take(self.loose);
@@ -72,7 +57,7 @@ impl Top<'_> {
         let mut push = |bound: f32, position: usize, place: Option<Place>| {
             let bound = if position >= finished.recent { f32::INFINITY } else { bound };
             if bound * ROUNDING >= least {
-                waiting.push(Waiting { bound, position, place });
+                waiting.push((bound, (position, place)));
             }
         };
         for found in loose.filter(|found| found.group == 0) {
@@ -119,9 +104,9 @@ impl Top<'_> {
     }
 
     /// Scores documents and the candidates beside them.
-    fn score_with_neighbours(&self, batch: &[Waiting], known: &mut Known) {
+    fn score_with_neighbours(&self, batch: &[Candidate], known: &mut Known) {
         let mut wanted: Vec<Place> = Vec::new();
-        for Waiting { position, place, .. } in batch {
+        for (position, place) in batch {
             for step in [-1, 0, 1] {
                 let Some(other) = position.checked_add_signed(step) else { continue };
                 if known.contains_key(&other) {

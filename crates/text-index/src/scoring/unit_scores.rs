@@ -87,7 +87,7 @@ impl<'a> Scoring<'a> {
             let levels = segment.levels_of(of_segment);
             for (posting, level) in segment.postings_of(of_segment).iter().zip(levels) {
                 let Some(sum) = sums.get_mut(posting.document() as usize) else { continue };
-                if *sum > 0.0 || !term.is_extra {
+                if !term.is_extra || *sum > 0.0 {
                     *sum += score_of(&scores, *level);
                 }
             }
@@ -111,7 +111,8 @@ impl<'a> Scoring<'a> {
                 let sum = sums.get_mut(unit as usize);
                 sum.into_iter().for_each(|sum| *sum += score_of(&scores, level));
             };
-            let postings = segment.postings_of(of_segment).iter().zip(segment.levels_of(of_segment));
+            let postings =
+                segment.postings_of(of_segment).iter().zip(segment.levels_of(of_segment));
             // A unit whose documents are not consecutive is added several times, which is no less than its maximum.
             let mut run: Option<(u32, u8)> = None;
             for (posting, level) in postings {
