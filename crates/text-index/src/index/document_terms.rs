@@ -2,11 +2,12 @@
 
 use crate::analysis::stop_words::StopWords;
 use crate::analysis::tokens::{Token, tokenize_all, tokenize_with_opening};
+use crate::analysis::words::hash;
 use crate::index::collector::Collector;
 use crate::index::facts::{self, FACT_FIELD};
 use crate::index::fields::{Document, FIELDS, Lengths, RESULT_FIELDS, shared_opening};
 use crate::index::postings::Frequencies;
-use crate::index::sketch::{Sketch, SketchBuilder};
+use crate::index::sketch::{Sketch, identifiers};
 use crate::index::start::Start;
 
 /// The distinct terms of one document, ordered by hash, then text.
@@ -34,15 +35,19 @@ impl DocumentTerms {
     pub(crate) fn new(document: &Document<'_>) -> Self {
         Collector::with(|collector| {
             let mut stop_words = StopWords::default();
-            let mut sketch = SketchBuilder::default();
+            let mut pairs = std::mem::take(&mut collector.pairs);
             let lengths = for_each_token(document, |field, token| match token {
-                Token::Term(term) => sketch.add(field, collector.add(field, term)),
+                Token::Term(term, hash) => {
+                    collector.add(field, term, hash);
+                    pairs.add(field, hash);
+                }
                 Token::StopWord(number) => stop_words.insert(number),
             });
-            let sketch = sketch.finish(collector);
+            let sketch = Sketch { pairs: pairs.take(), identifiers: identifiers(collector) };
+            collector.pairs = pairs;
             let names_time = names_time(collector);
             for_each_fact(document, names_time, |fact| {
-                collector.add(FACT_FIELD, fact);
+                collector.add(FACT_FIELD, fact, hash(fact));
             });
             let order = collector.order();
             let mut terms = Vec::with_capacity(order.len());
@@ -170,7 +175,7 @@ pub(crate) fn for_each_token(
     let mut lengths = Lengths::default();
     let mut add = |number: usize, token: Token<'_>| {
         if let Some(length) = lengths.get_mut(number) {
-            *length = length.saturating_add(u16::from(matches!(token, Token::Term(_))));
+            *length = length.saturating_add(u16::from(matches!(token, Token::Term(..))));
         }
         emit(number, token);
     };
@@ -210,7 +215,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::analysis::words::hash;
     use crate::index::fields::FIELD_COUNT;
 
     const DOCUMENT: Document<'_> = Document {
