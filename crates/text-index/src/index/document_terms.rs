@@ -75,6 +75,11 @@ impl DocumentTerms {
         size_of::<Self>() + size_of_val(&*self.terms) + self.text.len() + self.sketch.bytes()
     }
 
+    /// The number of terms.
+    pub(crate) fn len(&self) -> usize {
+        self.terms.len()
+    }
+
     /// How often each field contains a term.
     pub(crate) fn find(&self, hash: u32, term: &str) -> Frequencies {
         if !self.signature.may_contain(hash) {
