@@ -40,6 +40,43 @@ pub(crate) fn class(character: char) -> Class {
     }
 }
 
+/// For each byte of a text, the bit of its kind.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+const KINDS: [u8; 256] = {
+    let mut kinds = [NON_ASCII; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        kinds[byte] = match byte as u8 {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b'_' | b'-' | b'\'' => JOINER,
+            _ => SEPARATOR,
+        };
+        byte += 1;
+    }
+    kinds
+};
+
+/// An ASCII character that separates terms.
+pub(crate) const SEPARATOR: u8 = 1;
+/// A lower-case ASCII letter.
+pub(crate) const LOWER: u8 = 32;
+/// An upper-case ASCII letter.
+pub(crate) const UPPER: u8 = 2;
+/// An ASCII digit.
+pub(crate) const DIGIT: u8 = 4;
+/// `_`, `-` or an apostrophe.
+pub(crate) const JOINER: u8 = 8;
+/// A byte of another character.
+pub(crate) const NON_ASCII: u8 = 16;
+
+/// The kind of a byte; see [`KINDS`].
+#[inline]
+pub(crate) fn kind(byte: u8) -> u8 {
+    KINDS.get(usize::from(byte)).copied().unwrap_or(NON_ASCII)
+}
+
 /// Thai, Lao, Myanmar, Khmer, Hangul, kana, bopomofo and Han. Combining marks of these scripts are included,
 /// punctuation is not.
 fn is_unsegmented(character: char) -> bool {

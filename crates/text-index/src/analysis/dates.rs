@@ -19,6 +19,9 @@ const MONTHS: [&str; 12] = [
 /// The length of `2023-05-07`.
 pub(crate) const DATE_BYTES: usize = 10;
 
+/// The most bytes of a word that [`month`] recognises.
+pub(crate) const LONGEST_MONTH: usize = 4;
+
 /// A recognised ISO date. In addition to its digits, it is indexed under this month and day.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Date<'a> {

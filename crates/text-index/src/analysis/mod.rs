@@ -2,6 +2,7 @@
 
 pub(crate) mod characters;
 pub(crate) mod dates;
+pub(crate) mod short_bytes;
 pub(crate) mod stop_words;
 pub(crate) mod thesaurus;
 pub(crate) mod tokens;

@@ -4,8 +4,10 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::analysis::characters::{Class, class, fold_into};
-use crate::analysis::dates::{DATE_BYTES, Date, iso_date, month};
+use crate::analysis::characters::{
+    Class, DIGIT, JOINER, LOWER, NON_ASCII, SEPARATOR, UPPER, class, fold_into, kind,
+};
+use crate::analysis::dates::{DATE_BYTES, Date, LONGEST_MONTH, iso_date, month};
 pub(crate) use crate::analysis::words::Token;
 use crate::analysis::words::Words;
 
@@ -31,7 +33,7 @@ thread_local! {
 /// `May 7`.
 pub(crate) fn tokenize(text: &str, maximum_bytes: usize, mut emit: impl FnMut(&str)) {
     tokenize_all(text, maximum_bytes, |token| {
-        if let Token::Term(term) = token {
+        if let Token::Term(term, _) = token {
             emit(term);
         }
     });
@@ -93,33 +95,53 @@ impl Tokenizer {
 
     /// As [`Tokenizer::text`], for the part of `text` at `range`. No word may cross the ends of the range.
     fn part(&mut self, text: &str, range: Range<usize>, emit: &mut impl FnMut(Token<'_>)) {
-        let part = text.split_at(range.end).0;
-        let mut rest = part.split_at(range.start).1;
+        let bytes = text.as_bytes().get(..range.end).unwrap_or_default();
+        let mut rest = bytes.iter().enumerate().skip(range.start);
         loop {
-            let start =
-                rest.bytes().position(|byte| !is_ascii_separator(byte)).unwrap_or(rest.len());
-            let (_, from_start) = rest.split_at(start);
-            if from_start.is_empty() {
-                return;
+            let first = rest.find(|(_, byte)| kind(**byte) != SEPARATOR);
+            let Some((start, first)) = first else { return };
+            let mut kinds = kind(*first);
+            let end = rest.find(|(_, byte)| {
+                let kind = kind(**byte);
+                kinds |= kind;
+                kind == SEPARATOR
+            });
+            let end = end.map_or(bytes.len(), |(end, _)| end);
+            self.bounded(text, start..end, kinds & !SEPARATOR, emit);
+        }
+    }
+
+    /// Tokenises the part of a text between two ASCII separators, whose bytes have these kinds.
+    fn bounded(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        kinds: u8,
+        emit: &mut impl FnMut(Token<'_>),
+    ) {
+        let run = text.get(range.clone()).unwrap_or_default();
+        match kinds {
+            LOWER => return emit(self.words.token(cut(run, MAXIMUM_TOKEN_BYTES))),
+            DIGIT => return emit(Token::term(cut(run, MAXIMUM_TOKEN_BYTES))),
+            _ if run.len() <= LONGEST_MONTH && kinds & UPPER != 0 => {
+                let (before, after) = (text.split_at(range.start).0, text.split_at(range.end).1);
+                if let Some(month) = month(before, run, after) {
+                    emit_month(&mut self.words, month, emit);
+                }
             }
-            let end = from_start.bytes().position(is_ascii_separator).unwrap_or(from_start.len());
-            let (run, after) = from_start.split_at(end);
-            let (before, from_run) = text.split_at(part.len() - from_start.len());
-            if let Some(month) = month(before, run, from_run.split_at(end).1) {
-                emit_month(&mut self.words, month, emit);
-            }
-            if run.bytes().all(|byte| byte.is_ascii_lowercase()) {
-                word(&mut self.words, run, emit);
-            } else if run.is_ascii() {
-                self.run(run, emit);
-            } else {
-                let mut folded = std::mem::take(&mut self.folded);
-                folded.clear();
-                fold_into(run, &mut folded);
-                self.run(&folded, emit);
-                self.folded = folded;
-            }
-            rest = after;
+            _ => {}
+        }
+        if kinds & (NON_ASCII | JOINER) == 0 {
+            self.identifier.read_part_alone(run);
+            self.identifier.emit(&mut self.words, emit);
+        } else if kinds & NON_ASCII == 0 {
+            self.run(run, emit);
+        } else {
+            let mut folded = std::mem::take(&mut self.folded);
+            folded.clear();
+            fold_into(run, &mut folded);
+            self.run(&folded, emit);
+            self.folded = folded;
         }
     }
 
@@ -174,7 +196,7 @@ impl Tokenizer {
         self.identifier.emit(&mut self.words, emit);
         emit_month(&mut self.words, date.month, emit);
         if date.day.len() == 1 {
-            emit(Token::Term(date.day));
+            emit(Token::term(date.day));
         }
         let time = after.strip_prefix(['T', 't']);
         let has_time =
@@ -186,8 +208,8 @@ impl Tokenizer {
 /// Emits a month. The word `may` is a stop word, the month is not.
 fn emit_month(words: &mut Words, month: &str, emit: &mut impl FnMut(Token<'_>)) {
     emit(match words.token(month) {
-        Token::StopWord(_) => Token::Term(month),
-        term @ Token::Term(_) => term,
+        Token::StopWord(_) => Token::term(month),
+        term @ Token::Term(..) => term,
     });
 }
 
@@ -213,7 +235,7 @@ fn unsegmented(text: &str, emit: &mut impl FnMut(Token<'_>)) {
     for (offset, character) in text.char_indices() {
         let end = offset + character.len_utf8();
         for start in [previous, Some(offset)].into_iter().flatten() {
-            emit(Token::Term(text.get(start..end).unwrap_or_default()));
+            emit(Token::term(text.get(start..end).unwrap_or_default()));
         }
         previous = Some(offset);
     }
@@ -223,7 +245,7 @@ fn unsegmented(text: &str, emit: &mut impl FnMut(Token<'_>)) {
 fn word(words: &mut Words, word: &str, emit: &mut impl FnMut(Token<'_>)) {
     let word = cut(word, MAXIMUM_TOKEN_BYTES);
     if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        emit(Token::Term(word));
+        emit(Token::term(word));
     } else {
         emit(words.token(word));
     }
@@ -241,11 +263,21 @@ struct Identifier {
 }
 
 impl Identifier {
-    fn read(&mut self, identifier: &str) {
+    fn clear(&mut self) {
         self.whole.clear();
         self.pieces.clear();
         self.compound_parts.clear();
         self.parts = 0;
+    }
+
+    /// Reads an identifier without joiners.
+    fn read_part_alone(&mut self, part: &str) {
+        self.clear();
+        self.read_part(part);
+    }
+
+    fn read(&mut self, identifier: &str) {
+        self.clear();
         for part in identifier.split(['_', '-']).filter(|part| !part.is_empty()) {
             self.read_part(part);
         }
@@ -253,7 +285,24 @@ impl Identifier {
 
     fn read_part(&mut self, part: &str) {
         let (start, first_piece) = (self.whole.len(), self.pieces.len());
-        let (mut piece, mut digit_borders) = (start, 0);
+        let (piece, digit_borders) =
+            if part.is_ascii() { self.read_ascii(part) } else { self.read_characters(part) };
+        self.pieces.push(piece..self.whole.len());
+        if digit_borders > MAXIMUM_DIGIT_BORDERS || self.pieces.len() - first_piece > MAXIMUM_HUMPS
+        {
+            self.pieces.truncate(first_piece);
+            self.pieces.push(start..self.whole.len());
+        }
+        if self.pieces.len() - first_piece > 1 {
+            self.compound_parts.push(start..self.whole.len());
+        }
+        self.parts += 1;
+    }
+
+    /// Appends a part in lower case, and all of its pieces except for the last. Returns the start of the last piece, and the
+    /// number of transitions between letters and digits.
+    fn read_characters(&mut self, part: &str) -> (usize, usize) {
+        let (mut piece, mut digit_borders) = (self.whole.len(), 0);
         let mut previous = None;
         let mut characters = part.chars().peekable();
         while let Some(character) = characters.next() {
@@ -287,16 +336,38 @@ impl Identifier {
             }
             previous = Some(kind);
         }
-        self.pieces.push(piece..self.whole.len());
-        if digit_borders > MAXIMUM_DIGIT_BORDERS || self.pieces.len() - first_piece > MAXIMUM_HUMPS
-        {
-            self.pieces.truncate(first_piece);
-            self.pieces.push(start..self.whole.len());
+        (piece, digit_borders)
+    }
+
+    /// As [`Identifier::read_characters`], for ASCII letters and digits.
+    fn read_ascii(&mut self, part: &str) -> (usize, usize) {
+        let start = self.whole.len();
+        let (mut piece, mut digit_borders) = (start, 0);
+        let bytes = part.as_bytes();
+        let kind_at = |place: usize| bytes.get(place).map(|byte| kind(*byte));
+        let pairs = bytes.iter().zip(bytes.iter().skip(1));
+        for (place, (before, byte)) in (1..).zip(pairs) {
+            let (previous, now) = (kind(*before), kind(*byte));
+            if previous == now && now != UPPER {
+                continue;
+            }
+            let digit_border = (previous == DIGIT) != (now == DIGIT);
+            let camel_border = now == UPPER
+                && match (previous, bytes.get(place + 1)) {
+                    (DIGIT, _) | (UPPER, None) => false,
+                    (UPPER, Some(b's')) => kind_at(place + 2) == Some(LOWER),
+                    (UPPER, Some(next)) => kind(*next) == LOWER,
+                    _ => true,
+                };
+            digit_borders += usize::from(digit_border);
+            if digit_border || camel_border {
+                self.pieces.push(piece..start + place);
+                piece = start + place;
+            }
         }
-        if self.pieces.len() - first_piece > 1 {
-            self.compound_parts.push(start..self.whole.len());
-        }
-        self.parts += 1;
+        self.whole.push_str(part);
+        self.whole.get_mut(start..).into_iter().for_each(str::make_ascii_lowercase);
+        (piece, digit_borders)
     }
 
     fn emit(&self, words: &mut Words, emit: &mut impl FnMut(Token<'_>)) {
@@ -422,6 +493,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn ascii_is_split_as_other_characters_are(part in "[a-zA-Z0-9s]{1,20}") {
+            let (mut ascii, mut other) = (Identifier::default(), Identifier::default());
+            prop_assert_eq!(ascii.read_ascii(&part), other.read_characters(&part));
+            prop_assert_eq!((ascii.whole, ascii.pieces), (other.whole, other.pieces));
+        }
+
         #[test]
         fn any_text_is_read(text in any::<String>(), maximum_bytes in 0_usize..200) {
             tokenize(&text, maximum_bytes, |token| {

@@ -1,23 +1,16 @@
-//! Upper bounds of the scores of a segment's documents, computed for units and blocks: sets of documents that share a
-//! bound.
-
-use std::ops::Range;
+//! Upper bounds of the scores of a segment's documents: levels of postings, and for each group of documents the highest
+//! level of each frequent term.
 
 use rustc_hash::FxHashMap;
 
 use crate::index::segment::Segment;
 use crate::scoring::ranking::{LEVELS, Scorer};
 
-/// Size of the units of documents without a group: large enough to save work, small enough that the bound of a unit
-/// is close to the score of its best document.
-const UNGROUPED_UNIT: usize = 16;
-
-/// Terms with fewer postings have no entries; their postings are scored instead.
+/// Terms with fewer postings have no entries; the levels of their postings are used instead.
 const LEAST_POSTINGS: usize = 32;
 
-/// Logarithm of the number of documents per block. Blocks are small, so that their bounds are close to the score of the best
-/// document.
-const BLOCK_BITS: u32 = 3;
+/// The unit of a document without a group.
+const NO_UNIT: u32 = u32::MAX;
 
 const LEVEL_BITS: u32 = u8::BITS;
 const _: () = assert!(LEVELS == 1 << LEVEL_BITS);
@@ -31,64 +24,45 @@ impl Entry {
         (self.0 >> LEVEL_BITS) as usize
     }
 
-    pub(crate) fn level(self) -> usize {
-        self.0 as usize % LEVELS
+    pub(crate) fn level(self) -> u8 {
+        self.0 as u8
     }
 }
 
 /// For each frequent term, its highest level in each unit.
-#[derive(Debug)]
-pub(crate) struct Levels {
-    entries: Box<[Entry]>,
-    ends: Box<[u32]>,
+#[derive(Debug, Default)]
+struct UnitLevels {
+    entries: Vec<Entry>,
+    ends: Vec<u32>,
 }
 
-impl Levels {
-    fn new(
-        segment: &Segment,
-        scorer: &Scorer,
-        units: usize,
-        unit_of: impl Fn(u32) -> usize,
-    ) -> Self {
-        let mut entries = Vec::new();
-        let mut ends = Vec::with_capacity(segment.term_count());
-        let mut levels = vec![0_u8; units];
-        let mut touched: Vec<usize> = Vec::new();
-        for number in 0..segment.term_count() {
-            let postings = segment.postings_of(number);
-            let postings = if postings.len() < LEAST_POSTINGS { &[] } else { postings };
-            for posting in postings {
-                let unit = unit_of(posting.document());
-                let lengths = segment.lengths().get(posting.document() as usize);
-                if let (Some(best), Some(lengths)) = (levels.get_mut(unit), lengths) {
-                    if *best == 0 {
-                        touched.push(unit);
-                    }
-                    *best = scorer.level(posting.frequencies(), lengths).max(*best).max(1);
-                }
+/// Collects the levels of one term.
+struct UnitCollector {
+    levels: Vec<u8>,
+    touched: Vec<u32>,
+}
+
+impl UnitCollector {
+    fn add(&mut self, unit: u32, level: u8) {
+        if let Some(best) = self.levels.get_mut(unit as usize) {
+            if *best == 0 {
+                self.touched.push(unit);
             }
-            for unit in touched.drain(..) {
-                let level = levels.get_mut(unit).map_or(0, std::mem::take);
-                entries.push(Entry((unit as u32) << LEVEL_BITS | u32::from(level)));
-            }
-            ends.push(entries.len() as u32);
+            *best = level.max(*best);
         }
-        Self { entries: entries.into(), ends: ends.into() }
     }
 
-    /// The entries of a term, given by its number; `None` if its postings have to be scored instead.
-    pub(crate) fn of(&self, number: usize) -> Option<&[Entry]> {
-        let entries = slice(&self.entries, &self.ends, number);
-        (!entries.is_empty()).then_some(entries)
-    }
-
-    fn bytes(&self) -> usize {
-        size_of_val(&*self.entries) + size_of_val(&*self.ends)
+    fn end_term(&mut self, of_units: &mut UnitLevels) {
+        for unit in self.touched.drain(..) {
+            let level = self.levels.get_mut(unit as usize).map_or(0, std::mem::take);
+            of_units.entries.push(Entry(unit << LEVEL_BITS | u32::from(level)));
+        }
+        of_units.ends.push(of_units.entries.len() as u32);
     }
 }
 
-/// The documents of a segment, divided into units and into blocks. A unit contains all documents of one group, or several
-/// consecutive documents without a group. A block contains a few adjacent documents, independent of their groups.
+/// The levels of a segment's postings, and its units. A unit contains all documents of one group; documents without a group
+/// are in no unit.
 ///
 /// A level is not a score: it is relative to the statistics of the segment, so it stays valid when the statistics of
 /// the collection change. [`Scorer::scores_of_levels`] converts it to an upper bound.
@@ -99,8 +73,9 @@ pub(crate) struct Bounds {
     member_ends: Box<[u32]>,
     groups: Box<[u64]>,
     scorer: Scorer,
-    pub(crate) of_units: Levels,
-    pub(crate) of_blocks: Levels,
+    /// For each posting, its level.
+    levels: Box<[u8]>,
+    of_units: UnitLevels,
 }
 
 impl Bounds {
@@ -108,10 +83,28 @@ impl Bounds {
         let (unit_of, groups) = units(segment);
         let (members, member_ends) = members(&unit_of, groups.len());
         let scorer = Scorer::of_segment(segment.totals());
-        let place_unit = |place| unit_of.get(place as usize).copied().unwrap_or_default() as usize;
-        let of_units = Levels::new(segment, &scorer, groups.len(), place_unit);
-        let of_blocks = Levels::new(segment, &scorer, blocks(segment), block_of);
-        Self { unit_of, members, member_ends, groups, scorer, of_units, of_blocks }
+        let mut levels = Vec::with_capacity(segment.posting_count());
+        let mut of_units = UnitLevels::default();
+        let mut collector = UnitCollector { levels: vec![0; groups.len()], touched: Vec::new() };
+        for number in 0..segment.term_count() {
+            let postings = segment.postings_of(number);
+            let has_entries = postings.len() >= LEAST_POSTINGS;
+            for posting in postings {
+                let place = posting.document() as usize;
+                let lengths = segment.lengths().get(place);
+                let level = lengths
+                    .map_or(1, |lengths| scorer.level(posting.frequencies(), lengths))
+                    .max(1);
+                levels.push(level);
+                if has_entries {
+                    collector.add(unit_of.get(place).copied().unwrap_or(NO_UNIT), level);
+                }
+            }
+            collector.end_term(&mut of_units);
+        }
+        of_units.entries.shrink_to_fit();
+        let levels = levels.into();
+        Self { unit_of, members, member_ends, groups, scorer, levels, of_units }
     }
 
     /// The approximate memory usage.
@@ -120,19 +113,31 @@ impl Bounds {
             + size_of_val(&*self.members)
             + size_of_val(&*self.member_ends)
             + size_of_val(&*self.groups)
-            + self.of_units.bytes()
-            + self.of_blocks.bytes()
+            + size_of_val(&*self.levels)
+            + size_of_val(&*self.of_units.entries)
+            + size_of_val(&*self.of_units.ends)
     }
 
-    /// The unit of the document at a position.
-    #[inline]
-    pub(crate) fn unit_of(&self, place: u32) -> usize {
-        self.unit_of.get(place as usize).copied().unwrap_or_default() as usize
+    /// The level of each posting, in the order of the segment's postings.
+    pub(crate) fn levels(&self) -> &[u8] {
+        &self.levels
     }
 
-    /// The group of a unit's documents; 0 for none.
-    pub(crate) fn group(&self, unit: usize) -> u64 {
-        self.groups.get(unit).copied().unwrap_or_default()
+    /// The highest level of a term in each unit; the term is given by its number. `None` if the levels of its postings have to
+    /// be used instead.
+    pub(crate) fn entries(&self, number: usize) -> Option<&[Entry]> {
+        let entries = slice(&self.of_units.entries, &self.of_units.ends, number);
+        (!entries.is_empty()).then_some(entries)
+    }
+
+    /// The unit of the document of a posting; `None` if the document has no group.
+    pub(crate) fn unit_of(&self, place: u32) -> Option<u32> {
+        self.unit_of.get(place as usize).copied().filter(|unit| *unit != NO_UNIT)
+    }
+
+    /// The group of a unit's documents.
+    pub(crate) fn group(&self, unit: u32) -> u64 {
+        self.groups.get(unit as usize).copied().unwrap_or_default()
     }
 
     /// The group of each unit.
@@ -141,8 +146,8 @@ impl Bounds {
     }
 
     /// The positions of a unit's documents, ascending.
-    pub(crate) fn members(&self, unit: usize) -> &[u32] {
-        slice(&self.members, &self.member_ends, unit)
+    pub(crate) fn members(&self, unit: u32) -> &[u32] {
+        slice(&self.members, &self.member_ends, unit as usize)
     }
 
     /// For each level, an upper bound of the score of a term of weight 1.
@@ -151,43 +156,20 @@ impl Bounds {
     }
 }
 
-/// The block of the document at a position.
-#[inline]
-pub(crate) fn block_of(place: u32) -> usize {
-    (place >> BLOCK_BITS) as usize
-}
-
-/// The number of blocks of a segment.
-pub(crate) fn blocks(segment: &Segment) -> usize {
-    segment.len().div_ceil(1 << BLOCK_BITS)
-}
-
-/// The positions of a block's documents.
-pub(crate) fn places_of(block: u32, segment: &Segment) -> Range<u32> {
-    let end = (block + 1) << BLOCK_BITS;
-    block << BLOCK_BITS..end.min(segment.len() as u32)
-}
-
 /// The unit of each document, and the group of each unit.
 fn units(segment: &Segment) -> (Box<[u32]>, Box<[u64]>) {
     let mut groups: Vec<u64> = Vec::new();
     let mut unit_of_group: FxHashMap<u64, u32> = FxHashMap::default();
     let mut latest: Option<(u64, u32)> = None;
-    let mut ungrouped = (0, UNGROUPED_UNIT);
     let unit_of = (0..segment.len() as u32).map(|place| {
         let group = segment.group(place);
-        let next = groups.len() as u32;
         if group == 0 {
-            if ungrouped.1 == UNGROUPED_UNIT {
-                ungrouped = (next, 0);
-                groups.push(0);
-            }
-            ungrouped.1 += 1;
-            return ungrouped.0;
+            return NO_UNIT;
         }
         if let Some((_, unit)) = latest.filter(|(same, _)| *same == group) {
             return unit;
         }
+        let next = groups.len() as u32;
         let unit = *unit_of_group.entry(group).or_insert(next);
         if unit == next {
             groups.push(group);
@@ -210,7 +192,7 @@ fn members(unit_of: &[u32], units: usize) -> (Box<[u32]>, Box<[u32]>) {
         // Set to the start of the unit; advanced below for each of its documents.
         start += std::mem::replace(end, start);
     }
-    let mut members = vec![0_u32; unit_of.len()];
+    let mut members = vec![0_u32; start as usize];
     for (place, unit) in (0..).zip(unit_of) {
         if let Some(end) = ends.get_mut(*unit as usize) {
             members.get_mut(*end as usize).into_iter().for_each(|slot| *slot = place);

@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 
-use crate::analysis::words::hash;
+use crate::analysis::short_bytes::equal;
 use crate::index::fields::FIELD_COUNT;
+use crate::index::sketch::Pairs;
 
 const LEAST_TABLE: usize = 512;
 
@@ -18,6 +19,7 @@ pub(crate) struct Collector {
     pub(crate) text: String,
     /// The index of an entry plus one, or 0. The length is a power of two.
     table: Vec<u32>,
+    pub(crate) pairs: Pairs,
 }
 
 /// A distinct term.
@@ -42,11 +44,10 @@ impl Collector {
         result
     }
 
-    /// Counts one occurrence of a term. Returns the hash of the term.
-    pub(crate) fn add(&mut self, field: usize, term: &str) -> u32 {
-        let hash = hash(term);
-        let slot = self.slot(hash, |entry| self.text_of(entry) == term);
-        let Some(place) = self.table.get_mut(slot) else { return hash };
+    /// Counts one occurrence of a term, given with its hash.
+    pub(crate) fn add(&mut self, field: usize, term: &str, hash: u32) {
+        let slot = self.slot(hash, |entry| equal(self.bytes_of(entry), term.as_bytes()));
+        let Some(place) = self.table.get_mut(slot) else { return };
         if *place == 0 {
             let start = self.text.len() as u32;
             self.text.push_str(term);
@@ -60,7 +61,10 @@ impl Collector {
         if self.entries.len() * 2 > self.table.len() {
             self.grow();
         }
-        hash
+    }
+
+    fn bytes_of(&self, entry: &Entry) -> &[u8] {
+        self.text.as_bytes().get(entry.start as usize..entry.end as usize).unwrap_or_default()
     }
 
     pub(crate) fn text_of(&self, entry: &Entry) -> &str {
@@ -116,6 +120,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::analysis::words::hash;
 
     proptest! {
         #[test]
@@ -124,7 +129,7 @@ mod tests {
             Collector::with(|collector| {
                 for (number, field) in &numbers {
                     let term = format!("term{number}");
-                    collector.add(*field, &term);
+                    collector.add(*field, &term, hash(&term));
                     expected.entry((hash(&term), term)).or_default()[*field] += 1;
                 }
                 let found = collector.order().into_iter().map(|number| &collector.entries[number]);

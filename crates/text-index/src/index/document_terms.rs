@@ -2,11 +2,12 @@
 
 use crate::analysis::stop_words::StopWords;
 use crate::analysis::tokens::{Token, tokenize_all, tokenize_with_opening};
+use crate::analysis::words::hash;
 use crate::index::collector::Collector;
 use crate::index::facts::{self, FACT_FIELD};
 use crate::index::fields::{Document, FIELDS, Lengths, RESULT_FIELDS, shared_opening};
 use crate::index::postings::Frequencies;
-use crate::index::sketch::{Sketch, SketchBuilder};
+use crate::index::sketch::{Sketch, identifiers};
 use crate::index::start::Start;
 
 /// The distinct terms of one document, ordered by hash, then text.
@@ -20,7 +21,7 @@ pub(crate) struct DocumentTerms {
     /// The first bytes of each term.
     starts: Box<[Start]>,
     /// A bit set of the terms, by which the absence of a term is detected quickly.
-    signature: u64,
+    signature: Signature,
 }
 
 #[derive(Debug)]
@@ -34,25 +35,29 @@ impl DocumentTerms {
     pub(crate) fn new(document: &Document<'_>) -> Self {
         Collector::with(|collector| {
             let mut stop_words = StopWords::default();
-            let mut sketch = SketchBuilder::default();
+            let mut pairs = std::mem::take(&mut collector.pairs);
             let lengths = for_each_token(document, |field, token| match token {
-                Token::Term(term) => sketch.add(field, collector.add(field, term)),
+                Token::Term(term, hash) => {
+                    collector.add(field, term, hash);
+                    pairs.add(field, hash);
+                }
                 Token::StopWord(number) => stop_words.insert(number),
             });
-            let sketch = sketch.finish(collector);
+            let sketch = Sketch { pairs: pairs.take(), identifiers: identifiers(collector) };
+            collector.pairs = pairs;
             let names_time = names_time(collector);
             for_each_fact(document, names_time, |fact| {
-                collector.add(FACT_FIELD, fact);
+                collector.add(FACT_FIELD, fact, hash(fact));
             });
             let order = collector.order();
             let mut terms = Vec::with_capacity(order.len());
             let mut starts = Vec::with_capacity(order.len());
             let mut text = String::with_capacity(collector.text.len());
-            let mut signature = 0;
+            let mut signature = Signature::default();
             for entry in order.iter().filter_map(|number| collector.entries.get(*number)) {
                 let term = collector.text_of(entry);
                 text.push_str(term);
-                signature |= signature_bit(entry.hash);
+                signature.insert(entry.hash);
                 starts.push(Start::of(term));
                 terms.push(Term {
                     hash: entry.hash,
@@ -70,9 +75,14 @@ impl DocumentTerms {
         size_of::<Self>() + size_of_val(&*self.terms) + self.text.len() + self.sketch.bytes()
     }
 
+    /// The number of terms.
+    pub(crate) fn len(&self) -> usize {
+        self.terms.len()
+    }
+
     /// How often each field contains a term.
     pub(crate) fn find(&self, hash: u32, term: &str) -> Frequencies {
-        if self.signature & signature_bit(hash) == 0 {
+        if !self.signature.may_contain(hash) {
             return Frequencies::default();
         }
         let first = self.terms.partition_point(|entry| entry.hash < hash);
@@ -86,8 +96,7 @@ impl DocumentTerms {
 
     /// The terms with a hash.
     pub(crate) fn with_hash(&self, hash: u32) -> impl Iterator<Item = &str> {
-        let may_have = self.signature & signature_bit(hash) != 0;
-        let first = if may_have {
+        let first = if self.signature.may_contain(hash) {
             self.terms.partition_point(|entry| entry.hash < hash)
         } else {
             self.terms.len()
@@ -123,8 +132,24 @@ impl DocumentTerms {
     }
 }
 
-fn signature_bit(hash: u32) -> u64 {
-    1 << (hash & 63)
+/// A bit set of hashes: a document of usual length sets about a seventh of the bits.
+#[derive(Debug, Default)]
+struct Signature([u64; 8]);
+
+impl Signature {
+    fn insert(&mut self, hash: u32) {
+        let (word, bit) = Self::place(hash);
+        self.0.get_mut(word).into_iter().for_each(|bits| *bits |= bit);
+    }
+
+    fn may_contain(&self, hash: u32) -> bool {
+        let (word, bit) = Self::place(hash);
+        self.0.get(word).is_none_or(|bits| bits & bit != 0)
+    }
+
+    fn place(hash: u32) -> (usize, u64) {
+        ((hash >> 6) as usize % 8, 1 << (hash & 63))
+    }
 }
 
 /// Whether a term of the result names a time.
@@ -155,7 +180,7 @@ pub(crate) fn for_each_token(
     let mut lengths = Lengths::default();
     let mut add = |number: usize, token: Token<'_>| {
         if let Some(length) = lengths.get_mut(number) {
-            *length = length.saturating_add(u16::from(matches!(token, Token::Term(_))));
+            *length = length.saturating_add(u16::from(matches!(token, Token::Term(..))));
         }
         emit(number, token);
     };
@@ -195,7 +220,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::analysis::words::hash;
     use crate::index::fields::FIELD_COUNT;
 
     const DOCUMENT: Document<'_> = Document {

@@ -29,7 +29,7 @@ impl GroupUnits {
         let mut units = Self::default();
         for (number, segment) in (0..).zip(segments) {
             let groups = (0..).zip(segment.bounds().groups());
-            for (unit, group) in groups.filter(|(_, group)| **group != 0) {
+            for (unit, group) in groups {
                 if let Some(other) = units.first.insert(*group, (number, unit)) {
                     let spanning = units.spanning.entry(*group).or_insert_with(|| vec![other]);
                     spanning.push((number, unit));
@@ -48,6 +48,11 @@ impl GroupUnits {
     /// The units of a group that is in several segments.
     pub(crate) fn spanning(&self, group: u64) -> Option<&[(u32, u32)]> {
         self.spanning.get(&group).map(Vec::as_slice)
+    }
+
+    /// The units of each group that is in several segments.
+    pub(crate) fn all_spanning(&self) -> impl Iterator<Item = &[(u32, u32)]> {
+        self.spanning.values().map(Vec::as_slice)
     }
 }
 

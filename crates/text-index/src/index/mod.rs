@@ -18,6 +18,7 @@ pub(crate) mod segment;
 pub(crate) mod sequences;
 pub(crate) mod sketch;
 pub(crate) mod slots;
+pub(crate) mod sorting;
 pub(crate) mod start;
 pub(crate) mod stored_segment;
 pub(crate) mod tail;

@@ -10,6 +10,7 @@ use crate::index::fields::{Lengths, RESULT_FIELDS};
 use crate::index::postings::Posting;
 use crate::index::row::Row;
 use crate::index::sketch::Sketch;
+use crate::index::sorting::sort_by_upper_half;
 use crate::index::start::Start;
 use crate::index::tail::TailDocument;
 use crate::scoring::ranking::Totals;
@@ -58,8 +59,9 @@ impl Segment {
             documents.filter(|document| !document.is_removed()).collect();
         documents.sort_unstable_by_key(|document| document.sequence);
         let mut builder = SegmentBuilder::default();
-        let mut occurrences: Vec<(&str, Posting)> = Vec::new();
-        let mut keys: Vec<u64> = Vec::new();
+        let count = documents.iter().map(|document| document.terms.len()).sum();
+        let mut occurrences: Vec<(&str, Posting)> = Vec::with_capacity(count);
+        let mut keys: Vec<u64> = Vec::with_capacity(count);
         for (place, document) in (0..).zip(documents) {
             builder.document(&document.row());
             let Sketch { pairs, identifiers } = &document.terms.sketch;
@@ -69,8 +71,7 @@ impl Segment {
                 occurrences.push((text, Posting::new(place, frequencies)));
             }
         }
-        // Plain integers are sorted several times faster than the structures they encode.
-        keys.sort_unstable();
+        sort_by_upper_half(&mut keys);
         let mut same_hash: Vec<(&str, Posting)> = Vec::new();
         for group in keys.chunk_by(|left, right| left >> 32 == right >> 32) {
             let hash = group.first().map_or(0, |key| (key >> 32) as u32);
@@ -131,15 +132,12 @@ impl Segment {
 
     /// Whether it contains this document and the document is not removed.
     pub(crate) fn has(&self, sequence: u64) -> bool {
-        let place = self.sequences.binary_search(&sequence).ok();
-        place
-            .and_then(|place| u32::try_from(place).ok())
-            .is_some_and(|place| !self.is_removed(place))
+        self.place(sequence).is_some()
     }
 
     /// Removes a document. Returns whether it was present. Must be called by one writer at a time.
     pub(crate) fn remove(&self, sequence: u64) -> bool {
-        let Ok(place) = self.sequences.binary_search(&sequence) else { return false };
+        let Some(place) = self.find(sequence) else { return false };
         let Some(bits) = self.removed.get(place / 64) else { return false };
         let bit = 1 << (place % 64);
         let removed = bits.fetch_or(bit, Ordering::Relaxed) & bit == 0;
@@ -164,12 +162,6 @@ impl Segment {
             + size_of_val(&*self.pairs)
             + size_of_val(&*self.identifiers)
             + self.bounds.get().map_or(0, Bounds::bytes)
-    }
-
-    /// Upper bounds of the scores of the segment's documents. The first call computes them, which takes about as long as
-    /// scoring all postings once.
-    pub(crate) fn bounds(&self) -> &Bounds {
-        self.bounds.get_or_init(|| Bounds::new(self))
     }
 
     /// Whether most of its documents are removed.
@@ -273,8 +265,19 @@ impl Segment {
 
     /// The position of a document that is not removed.
     pub(crate) fn place(&self, sequence: u64) -> Option<u32> {
-        let place = self.sequences.binary_search(&sequence).ok()? as u32;
+        let place = self.find(sequence)? as u32;
         (!self.is_removed(place)).then_some(place)
+    }
+
+    /// The position of a document, removed or not.
+    fn find(&self, sequence: u64) -> Option<usize> {
+        // Mostly all sequences from the first on are there.
+        let offset = usize::try_from(sequence.checked_sub(self.first_sequence())?).ok()?;
+        if self.sequences.get(offset) == Some(&sequence) {
+            return Some(offset);
+        }
+        let last = offset.min(self.len());
+        self.sequences.split_at(last).0.binary_search(&sequence).ok()
     }
 
     fn text(&self, number: usize) -> &str {
@@ -287,18 +290,31 @@ impl Segment {
     }
 }
 
+/// Upper bounds of the scores of its documents.
+impl Segment {
+    /// The levels of its postings, and its units. The first call computes them, which takes about as long as scoring all
+    /// postings once.
+    pub(crate) fn bounds(&self) -> &Bounds {
+        self.bounds.get_or_init(|| Bounds::new(self))
+    }
+
+    /// The levels of a term's postings, by the index of the term.
+    pub(crate) fn levels_of(&self, number: usize) -> &[u8] {
+        self.bounds().levels().get(range(&self.posting_ends, number)).unwrap_or_default()
+    }
+}
+
 fn range(ends: &[u32], number: usize) -> std::ops::Range<usize> {
     let end = |number: usize| ends.get(number).map_or(0, |end| *end as usize);
     number.checked_sub(1).map_or(0, end)..end(number)
 }
 
 fn terms_by_start(text_ends: &[u32], text: &str) -> Box<[u32]> {
-    // Indices packed into an integer with their keys are sorted several times faster than by text.
     let text = |number: usize| text.get(range(text_ends, number)).unwrap_or_default();
     let numbers = 0..text_ends.len();
     let mut keys: Vec<u64> =
         numbers.map(|number| Start::of(text(number)).with_number(number as u32)).collect();
-    keys.sort_unstable();
+    sort_by_upper_half(&mut keys);
     keys.into_iter().map(|key| key as u32).collect()
 }
 

@@ -133,7 +133,7 @@ impl QueryBuilder {
     pub fn text(mut self, text: &str, weight: f32) -> Self {
         tokenize_all(text, MAXIMUM_BYTES, |token| {
             let token = match token {
-                Token::Term(term) => term,
+                Token::Term(term, _) => term,
                 Token::StopWord(number) => return self.stop_words.insert(number),
             };
             if !self.occurrences.contains_key(token) {

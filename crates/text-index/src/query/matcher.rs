@@ -229,7 +229,7 @@ impl Matcher {
             }
         };
         tokenizer.text(piece, &mut |token| {
-            let Token::Term(token) = token else { return };
+            let Token::Term(token, _) = token else { return };
             if let Some(&number) = terms.get(token) {
                 add(number);
             }

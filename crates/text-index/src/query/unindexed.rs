@@ -17,7 +17,7 @@ pub(crate) fn match_query(
 ) -> Lengths {
     let mut counts = vec![[0_u32; FIELD_COUNT]; query.terms().len()];
     let lengths = for_each_token(document, |field, token| {
-        let Token::Term(token) = token else { return };
+        let Token::Term(token, _) = token else { return };
         see(token);
         let counts =
             query.position(hash(token), token).and_then(|position| counts.get_mut(position));

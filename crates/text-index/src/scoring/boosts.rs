@@ -91,6 +91,43 @@ pub fn recency_of_others(position: usize, candidates: usize, boosts: &Boosts, be
     boosts.recency * among_few(candidates) * best * freshness(position, candidates)
 }
 
+/// The greatest boost by recency. `best` is at least the best score without recency.
+pub(crate) fn freshest(candidates: usize, boosts: &Boosts, best: f32) -> f32 {
+    boosts.recency * (1.0 + among_few(candidates)) * best
+}
+
+/// The number of latest candidates whose boost by recency is not negligible, if the greatest one is `freshest`; `None` for all.
+pub(crate) fn recency_ends(freshest: f32, negligible: f32) -> Option<usize> {
+    if freshest <= 0.0 {
+        return Some(0);
+    }
+    let ages = (RECENT_CANDIDATES * (freshest / negligible).ln()).ceil();
+    ages.is_finite().then(|| ages.max(0.0) as usize + 1)
+}
+
+/// An upper bound of the score without recency of a document with a group.
+pub(crate) fn with_boosts(text: f32, coverage: f32, boosts: &Boosts) -> f32 {
+    text * (1.0 + boosts.neighbours * most_neighbours(true)) + boosts.group * coverage
+}
+
+/// An upper bound of the score with neighbours of a document with a group, by the best text scores of the group, the best first.
+pub(crate) fn with_neighbours([best, second, third]: [f32; 3], share: f32) -> f32 {
+    best + share * (second + third * (1.0 + 2.0 * TWO_AWAY))
+}
+
+/// The highest score with neighbours of the documents of one group, given by the text scores of adjacent candidates.
+pub(crate) fn most_with_neighbours(texts: &[f32], share: f32) -> f32 {
+    let text = |number: Option<usize>| {
+        number.and_then(|number| texts.get(number)).map_or(0.0, |text| *text)
+    };
+    let score = |(number, own): (usize, &f32)| {
+        let beside = text(number.checked_sub(1)) + text(Some(number + 1));
+        let two_away = text(number.checked_sub(2)) + text(Some(number + 2));
+        own + share * (beside + TWO_AWAY * two_away)
+    };
+    texts.iter().enumerate().map(score).fold(0.0, f32::max)
+}
+
 /// The factor by which recency weighs more among few candidates.
 fn among_few(candidates: usize) -> f32 {
     MOST_AMONG_FEW * FEW_CANDIDATES / (FEW_CANDIDATES + candidates as f32)

@@ -3,6 +3,7 @@
 pub(crate) mod accumulator;
 pub(crate) mod best;
 pub(crate) mod boosts;
+mod document_bounds;
 pub(crate) mod explain;
 pub(crate) mod factors;
 pub(crate) mod groups;
@@ -14,5 +15,6 @@ pub(crate) mod stop_word_ranking;
 pub(crate) mod threshold;
 mod top_boosted;
 pub(crate) mod top_ranking;
+mod top_ungrouped;
 pub(crate) mod unit_scores;
-pub(crate) mod waiting;
+mod waiting;

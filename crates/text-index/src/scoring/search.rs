@@ -116,8 +116,18 @@ impl<'a> Evaluation<'a> {
         foreign: &[Document<'_>],
         factors: &'a [Factor],
     ) -> Self {
-        let recent = view.recent();
-        let mut evaluation = Self::of_terms(view, &recent, Cow::Borrowed(query.terms()), factors);
+        Self::with_recent(view, &view.recent(), query, foreign, factors)
+    }
+
+    /// As [`Evaluation::new`]; `recent` is the value of [`View::recent`].
+    pub(crate) fn with_recent(
+        view: &'a View,
+        recent: &[(&TailDocument, &DocumentTerms)],
+        query: &'a Query,
+        foreign: &[Document<'_>],
+        factors: &'a [Factor],
+    ) -> Self {
+        let mut evaluation = Self::of_terms(view, recent, Cow::Borrowed(query.terms()), factors);
         let is_absent = |number| evaluation.containing(number) == 0;
         let mut expansion = Expansion::new(query, is_absent);
         if !expansion.is_idle() {
@@ -131,7 +141,7 @@ impl<'a> Evaluation<'a> {
         }
         let query = query.with_terms(more.into_iter());
         let mut evaluation =
-            Self::of_terms(view, &recent, Cow::Owned(query.terms().to_vec()), factors);
+            Self::of_terms(view, recent, Cow::Owned(query.terms().to_vec()), factors);
         evaluation.add_foreign(&query, foreign, |_| {});
         evaluation
     }

@@ -1,21 +1,21 @@
 //! Finds the best documents for a question without scoring all matching documents. The documents and scores are those
 //! of [`crate::Index::rank_for`] and [`crate::boost`].
 //!
-//! Each block and each unit of documents (see [`crate::index::bounds`]) has an upper bound of its scores. They are
-//! scored in descending order of these bounds, until no other can contain one of the best documents. The search has two
-//! parts:
+//! The levels of the postings (see [`crate::index::bounds`]) give an upper bound of the text score of each document,
+//! which is near the score and takes a fraction of the time. Only documents are scored that can be among the best by
+//! their bounds. The search has two parts:
 //!
-//! First, blocks are scored to find the documents with the best text scores. The scores of linked identifiers and of
-//! pairs of terms depend on these documents (see [`crate::scoring::question_ranking`]).
+//! First, the documents with the best text scores are found. The scores of linked identifiers and of pairs of terms depend
+//! on them (see [`crate::scoring::question_ranking`]).
 //!
-//! Second, units are scored to find the best documents with the boosts of groups, neighbours and recency
+//! Second, the best documents with the boosts of groups, neighbours and recency are found
 //! ([`crate::scoring::top_boosted`]).
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::index::bounds::{block_of, blocks, places_of};
 use crate::index::maintenance::GroupUnits;
 use crate::index::postings::Posting;
 use crate::index::segment::Segment;
@@ -24,13 +24,13 @@ use crate::query::free_text::Query;
 use crate::query::question::Question;
 use crate::scoring::best::better_first;
 use crate::scoring::boosts::{Boosts, Scored};
+use crate::scoring::document_bounds::{DocumentBounds, Place};
 use crate::scoring::factors::Factor;
 use crate::scoring::question_ranking::{PAIRED, Sketches, add_pairs, linked_terms};
 use crate::scoring::ranked::{Ranked, Which};
 use crate::scoring::search::{Evaluation, scores};
 use crate::scoring::threshold::Threshold;
 use crate::scoring::unit_scores::{Places, Scoring};
-use crate::scoring::waiting::{Cuts, Unit, Waiting};
 
 /// The documents that a question is ranked over, in the order of their sequences.
 pub trait Candidates {
@@ -72,35 +72,38 @@ pub(crate) fn rank(
     let factors = Factor::of(question);
     let recent = view.recent();
     let sketches = Sketches::new(view, &recent, &[]);
-    let evaluation = Evaluation::new(view, question.query(), &[], &factors);
+    let evaluation = Evaluation::with_recent(view, &recent, question.query(), &[], &factors);
     let (linked_query, linked_evaluation);
     let mut top = Top::new(view, group_units, &evaluation, &factors, candidates);
     let maximum = evaluation.maximum(&top.main.terms);
-    top.score_best_texts();
+    top.score_best_texts(PAIRED);
     let hits: Vec<Ranked> = top.best_texts().into_iter().map(|(_, hit)| hit).collect();
     let linked = linked_terms(&evaluation, &hits, &sketches);
     if !linked.is_empty() {
         linked_query = Query::of_weighted(linked.into_iter());
-        linked_evaluation = Evaluation::new(view, &linked_query, &[], &factors);
+        linked_evaluation = Evaluation::with_recent(view, &recent, &linked_query, &[], &factors);
         top.link(Scoring::new(&linked_evaluation));
-        top.score_best_texts();
+        top.score_best_texts(PAIRED);
     }
-    let (places, mut hits): (Vec<usize>, Vec<Ranked>) = top.best_texts().into_iter().unzip();
+    let (numbers, mut hits): (Vec<usize>, Vec<Ranked>) = top.best_texts().into_iter().unzip();
     add_pairs(&evaluation, question, &mut hits, &sketches);
-    places.into_iter().zip(hits).for_each(|(place, hit)| top.pair(place, hit.score));
+    let more: Vec<f32> =
+        numbers.into_iter().zip(hits).map(|(number, hit)| top.pair(number, hit.score)).collect();
+    top.more += more.into_iter().fold(0.0, f32::max);
     let (hits, best) = top.into_best(boosts, limit);
     TopList { maximum, best, hits }
 }
 
 /// A scored document that shares a term with the question.
+#[derive(Clone)]
 pub(super) struct Found {
     pub(super) sequence: u64,
     pub(super) position: usize,
     pub(super) text: f32,
     pub(super) group: u64,
     pub(super) timestamp: i64,
-    /// The number of its segment, and its position there; unused for a document outside segments.
-    place: (u32, u32),
+    /// Unused for a document outside segments.
+    pub(super) place: Place,
 }
 
 impl Found {
@@ -110,20 +113,8 @@ impl Found {
     }
 }
 
-/// Upper bounds for a segment.
-pub(super) struct SegmentState<'a> {
-    /// For each unit, an upper bound of its score as a group.
-    pub(super) units: Vec<f32>,
-    /// For each block, an upper bound of the text scores by the terms of the question; exact if the block is scored.
-    blocks: Vec<f32>,
-    /// The same by linked identifiers; empty if there are none.
-    linked: Vec<f32>,
-    /// For each block, the factors that may apply to it, one bit each; empty if no factor raises a score.
-    raised: Vec<u8>,
-    is_scored: Vec<bool>,
-    /// Each factor with the postings of the documents that it applies to.
-    factors: Vec<(f32, Vec<&'a [Posting]>)>,
-}
+/// Factors with the postings of the documents that they apply to.
+type FactorPostings<'a> = Vec<(f32, Vec<&'a [Posting]>)>;
 
 pub(super) struct Top<'a> {
     pub(super) view: &'a View,
@@ -131,9 +122,14 @@ pub(super) struct Top<'a> {
     pub(super) candidates: &'a dyn Candidates,
     pub(super) main: Scoring<'a>,
     linked: Option<Scoring<'a>>,
-    pub(super) segments: Vec<SegmentState<'a>>,
-    /// The product of the factors for each combination of bits.
-    products: [f32; 1 << u8::BITS],
+    /// For each segment, each factor with the postings of the documents that it applies to.
+    factors: Vec<FactorPostings<'a>>,
+    /// An upper bound of the product of the factors of a document.
+    pub(super) raise: f32,
+    /// The most that linked identifiers and pairs of terms add to a text score.
+    pub(super) more: f32,
+    /// Upper bounds of the text scores of documents in segments.
+    pub(super) bounds: DocumentBounds,
     /// The scored documents. The first `loose` are those outside segments.
     pub(super) found: Vec<Found>,
     pub(super) loose: usize,
@@ -151,54 +147,35 @@ impl<'a> Top<'a> {
         factors: &'a [Factor],
         candidates: &'a dyn Candidates,
     ) -> Self {
+        let of_segment = |segment: &'a Arc<Segment>| {
+            let factors = factors.iter();
+            factors.map(|factor| (factor.factor(), factor.postings(segment).collect())).collect()
+        };
+        let factors: Vec<FactorPostings<'_>> = view.segments.iter().map(of_segment).collect();
         let main = Scoring::new(evaluation);
-        let segments = view.segments.iter().enumerate().map(|(number, segment)| {
-            let (bounds, blocks) = (segment.bounds(), blocks(segment));
-            let mut of_units = vec![0.0; bounds.groups().len()];
-            let unit_of = |place| bounds.unit_of(place);
-            main.add_bounds((number, segment), &bounds.of_units, unit_of, &mut of_units);
-            let mut of_blocks = vec![0.0; blocks];
-            main.add_bounds((number, segment), &bounds.of_blocks, block_of, &mut of_blocks);
-            let mut raised = Vec::new();
-            let mut postings = Vec::new();
-            for (bit, factor) in factors.iter().enumerate() {
-                let of_factor: Vec<&[Posting]> = factor.postings(segment).collect();
-                if factor.factor() > 1.0 && !of_factor.is_empty() {
-                    raised.resize(blocks, 0_u8);
-                    for posting in of_factor.iter().copied().flatten() {
-                        let block = block_of(posting.document());
-                        raised.get_mut(block).into_iter().for_each(|bits| *bits |= 1 << bit);
-                    }
-                }
-                postings.push((factor.factor(), of_factor));
-            }
-            SegmentState {
-                units: of_units,
-                blocks: of_blocks,
-                linked: Vec::new(),
-                raised,
-                is_scored: vec![false; blocks],
-                factors: postings,
-            }
-        });
-        let segments = segments.collect();
-        let products = std::array::from_fn(|bits| {
-            let of_bits = factors.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
-            of_bits.map(|(_, factor)| factor.factor()).product()
-        });
+        // The coverage of a group does not count all terms of a long question.
+        let more = if main.terms.len() > main.width() { f32::INFINITY } else { 0.0 };
         let mut top = Self {
             view,
             group_units,
             candidates,
             main,
             linked: None,
-            segments,
-            products,
+            raise: raise(&factors),
+            factors,
+            more,
+            bounds: DocumentBounds::new(view),
             found: Vec::new(),
             loose: 0,
             loose_groups: FxHashMap::default(),
             paired: FxHashMap::default(),
         };
+        for (number, segment) in view.segments.iter().enumerate() {
+            let bounds = top.bounds.of_segment(number);
+            top.main.add_bounds((number, segment), bounds);
+            multiply_bounds(top.factors.get(number), bounds);
+        }
+        top.bounds.update();
         top.score_loose();
         top
     }
@@ -228,69 +205,38 @@ impl<'a> Top<'a> {
         self.loose = self.found.len();
     }
 
-    /// An upper bound of the text scores of a block's documents.
-    fn block_bound(&self, state: &SegmentState<'_>, block: usize) -> f32 {
-        let own = state.blocks.get(block).copied().unwrap_or_default();
-        if state.linked.is_empty() && state.raised.is_empty() {
-            return own;
-        }
-        let linked = state.linked.get(block).copied().unwrap_or_default();
-        let raised = state.raised.get(block).copied().unwrap_or_default();
-        (own + linked) * self.products.get(usize::from(raised)).copied().unwrap_or(1.0)
-    }
-
-    /// An upper bound of the text scores of a unit's documents.
-    pub(super) fn text_bound(&self, (segment, unit): Unit) -> f32 {
-        let number = segment as usize;
-        let (Some(segment), Some(state)) =
-            (self.view.segments.get(number), self.segments.get(number))
-        else {
-            return 0.0;
-        };
-        let members = segment.bounds().members(unit as usize);
-        let (Some(&first), Some(&last)) = (members.first(), members.last()) else { return 0.0 };
-        let is_run = (last - first) as usize + 1 == members.len();
-        let bound = |block| self.block_bound(state, block);
-        if is_run {
-            (block_of(first)..=block_of(last)).map(bound).fold(0.0, f32::max)
-        } else {
-            members.iter().map(|place| bound(block_of(*place))).fold(0.0, f32::max)
-        }
-    }
-
-    /// Scores blocks until the documents with the best text scores are scored.
-    fn score_best_texts(&mut self) {
-        let mut best = Threshold::new(PAIRED);
+    /// Scores documents until the `count` with the best text scores are scored.
+    pub(super) fn score_best_texts(&mut self, count: usize) {
+        // Mostly those with the highest bounds, which are near the scores.
+        self.score_from(self.bounds.least_of_best(count));
+        let mut best = Threshold::new(count);
         self.found.iter().for_each(|found| best.push(found.text));
-        let mut most = 0.0;
-        self.for_each_block(|bound, _| most = bound.max(most));
-        let mut cuts = Cuts::new(most);
-        while let Some(cut) = cuts.next(best.get()) {
-            let mut waiting = Waiting::default();
-            self.for_each_block(|bound, block| waiting.push(bound, block, &cut));
-            waiting.sort();
-            while let Some(blocks) = waiting.next(best.get()) {
-                let before = self.found.len();
-                self.score_blocks(blocks);
-                self.found.iter().skip(before).for_each(|found| best.push(found.text));
-            }
-        }
+        self.score_from(best.get());
     }
 
-    /// Calls `visit` for each block that is not scored yet, with an upper bound of its text scores.
-    fn for_each_block(&self, mut visit: impl FnMut(f32, Unit)) {
-        for (number, state) in (0..).zip(&self.segments) {
-            let is_plain = state.linked.is_empty() && state.raised.is_empty();
-            let blocks = state.blocks.iter().zip(&state.is_scored);
-            for (block, (own, is_scored)) in (0..).zip(blocks) {
-                if *is_scored {
-                    continue;
-                }
-                let is_whole = is_plain || *own <= 0.0;
-                let bound = if is_whole { *own } else { self.block_bound(state, block as usize) };
-                visit(bound, (number, block));
-            }
+    /// Scores all documents whose text score may be at least `least`.
+    fn score_from(&mut self, least: f32) {
+        let places = self.bounds.take_unscored(least);
+        let found = self.score(&places);
+        // Those that do not match are no candidates, or have only terms that are merely extra.
+        places.into_iter().for_each(|place| self.bounds.set(place, 0.0));
+        found.iter().for_each(|found| self.bounds.set(found.place, found.text));
+        self.found.extend(found);
+    }
+
+    /// Scores documents in segments, given in ascending order. Returns those that match and are candidates.
+    pub(super) fn score(&self, places: &[Place]) -> Vec<Found> {
+        let mut all = Vec::with_capacity(places.len());
+        for of_segment in places.chunk_by(|left, right| left.0 == right.0) {
+            let number = of_segment.first().map_or(0, |place| place.0);
+            let Some(segment) = self.view.segments.get(number as usize) else { continue };
+            let mut documents = Places::of(segment);
+            documents.push(of_segment.iter().map(|place| place.1));
+            let texts = self.texts(number, segment, &documents, &mut []);
+            let range = 0..documents.places.len();
+            all.extend(self.found_in(number, segment, &documents, &texts, &range));
         }
+        all
     }
 
     /// The documents with the best text scores, best first, with their indexes in `found`.
@@ -305,47 +251,26 @@ impl<'a> Top<'a> {
         let least = best.get();
         let found = self.found.iter().enumerate().filter(|(_, found)| found.text >= least);
         let mut hits: Vec<(usize, Ranked)> = found.map(ranked).collect();
-        hits.sort_unstable_by(|(_, left), (_, right)| better_first(left, right));
-        hits.truncate(PAIRED);
+        let order =
+            |left: &(usize, Ranked), right: &(usize, Ranked)| better_first(&left.1, &right.1);
+        if hits.len() > PAIRED {
+            hits.select_nth_unstable_by(PAIRED, order);
+            hits.truncate(PAIRED);
+        }
+        hits.sort_unstable_by(order);
         hits
     }
 
-    fn score_blocks(&mut self, mut blocks: Vec<Unit>) {
-        blocks.sort_unstable();
-        for of_segment in blocks.chunk_by(|left, right| left.0 == right.0) {
-            let Some((number, _)) = of_segment.first() else { continue };
-            let Some(segment) = self.view.segments.get(*number as usize) else { continue };
-            let mut documents = Places::of(segment);
-            for (_, block) in of_segment {
-                documents.push(places_of(*block, segment));
-            }
-            let mut best = vec![0.0; self.main.width() * of_segment.len()];
-            let texts = self.texts(*number, segment, &documents, &mut best);
-            for ((_, block), range) in of_segment.iter().zip(&documents.units) {
-                let before = self.found.len();
-                self.found.extend(self.found_in(*number, segment, &documents, &texts, range));
-                let texts = self.found.iter().skip(before).map(|found| found.text);
-                let most = texts.fold(0.0, f32::max);
-                let Some(state) = self.segments.get_mut(*number as usize) else { continue };
-                let slots = (state.blocks.get_mut(*block as usize), &mut state.is_scored);
-                slots.0.into_iter().for_each(|bound| *bound = most);
-                slots.1.get_mut(*block as usize).into_iter().for_each(|scored| *scored = true);
-            }
-        }
-    }
-
-    /// Sets the text score of a found document to its score including pairs of terms.
-    fn pair(&mut self, number: usize, text: f32) {
-        let Some(found) = self.found.get_mut(number) else { return };
+    /// Sets the text score of a found document to its score including pairs of terms. Returns the difference.
+    fn pair(&mut self, number: usize, text: f32) -> f32 {
+        let Some(found) = self.found.get_mut(number) else { return 0.0 };
+        let more = text - found.text;
         found.text = text;
         self.paired.insert(found.sequence, text);
-        let (segment, place) = found.place;
-        if number >= self.loose
-            && let Some(state) = self.segments.get_mut(segment as usize)
-            && let Some(bound) = state.blocks.get_mut(block_of(place))
-        {
-            *bound = bound.max(text);
+        if number >= self.loose {
+            self.bounds.set(found.place, text);
         }
+        more
     }
 
     /// The documents that match and are candidates, with their text scores.
@@ -362,6 +287,7 @@ impl<'a> Top<'a> {
         let matching = places.iter().zip(texts).filter(|(_, text)| **text > 0.0);
         let found = matching.filter_map(|(&place, &text)| {
             let (sequence, position) = self.position(segment, place)?;
+            let text = self.paired.get(&sequence).copied().unwrap_or(text);
             let (group, timestamp) = (segment.group(place), segment.timestamp(place));
             let place = (number, place);
             Some(Found { sequence, position, text, group, timestamp, place })
@@ -390,7 +316,7 @@ impl<'a> Top<'a> {
     }
 
     /// The sequence and the position of a candidate in a segment; `None` if the document is not a candidate.
-    fn position(&self, segment: &Segment, place: u32) -> Option<(u64, usize)> {
+    pub(super) fn position(&self, segment: &Segment, place: u32) -> Option<(u64, usize)> {
         if segment.has_removed() && segment.is_removed(place) {
             return None;
         }
@@ -402,8 +328,8 @@ impl<'a> Top<'a> {
 
     /// Multiplies the scores of documents by the factors that apply.
     fn multiply(&self, segment: u32, documents: &Places, scores: &mut [f32]) {
-        let factors = self.segments.get(segment as usize).map(|state| &state.factors);
         let mut applies = vec![false; scores.len()];
+        let factors = self.factors.get(segment as usize);
         for (factor, postings) in factors.into_iter().flatten() {
             for postings in postings {
                 documents.for_each(postings, |_, document, _| {
@@ -429,12 +355,23 @@ impl<'a> Top<'a> {
 
     /// Adds the contributions of linked identifiers.
     fn link(&mut self, linked: Scoring<'a>) {
-        let segments = self.view.segments.iter().zip(&mut self.segments).enumerate();
-        for (number, (segment, state)) in segments {
-            state.linked = vec![0.0; state.blocks.len()];
-            let levels = &segment.bounds().of_blocks;
-            linked.add_bounds((number, segment), levels, block_of, &mut state.linked);
+        let mut bounds = DocumentBounds::new(self.view);
+        let mut most = 0.0;
+        for (number, segment) in self.view.segments.iter().enumerate() {
+            let of_linked = bounds.of_segment(number);
+            linked.add_bounds((number, segment), of_linked);
+            multiply_bounds(self.factors.get(number), of_linked);
+            most = of_linked.iter().copied().fold(most, f32::max);
+            let of_main = self.bounds.of_segment(number);
+            // A document that matches only linked identifiers shares no term with the question.
+            for (bound, more) in
+                of_main.iter_mut().zip(of_linked).filter(|(bound, _)| **bound > 0.0)
+            {
+                *bound += *more;
+            }
         }
+        self.bounds.update();
+        self.more += most;
         let mut loose: FxHashMap<Which, f32> = FxHashMap::default();
         let Scoring { evaluation, ref terms, ref scorer } = linked;
         for (document, found) in evaluation.matching_loose(terms) {
@@ -458,7 +395,30 @@ impl<'a> Top<'a> {
             texts.extend(self.linked_texts(number, segment, &documents));
         }
         let found = self.found.iter_mut().skip(self.loose);
-        found.zip(texts).for_each(|(found, text)| found.text += text);
+        for (found, text) in found.zip(texts) {
+            found.text += text;
+            self.bounds.set(found.place, found.text);
+        }
+    }
+}
+
+/// An upper bound of the product of the factors of a document.
+fn raise(factors: &[FactorPostings<'_>]) -> f32 {
+    let of_segment = |factors: &FactorPostings<'_>| -> f32 {
+        let some = factors.iter().filter(|(_, postings)| !postings.is_empty());
+        some.map(|(factor, _)| factor.max(1.0)).product()
+    };
+    factors.iter().map(of_segment).fold(1.0, f32::max)
+}
+
+/// Multiplies upper bounds of scores by the factors that apply to the documents.
+fn multiply_bounds(factors: Option<&FactorPostings<'_>>, bounds: &mut [f32]) {
+    for (factor, postings) in factors.into_iter().flatten() {
+        // A document may have several of the facts; its bound only becomes higher then, as no factor with several lowers scores.
+        for posting in postings.iter().copied().flatten() {
+            let bound = bounds.get_mut(posting.document() as usize);
+            bound.into_iter().for_each(|bound| *bound *= factor);
+        }
     }
 }
 

@@ -1,13 +1,12 @@
-//! Scores of the documents in some units of a segment, and upper bounds for all units.
+//! Scores of some documents of a segment, and upper bounds of the scores of all its documents and units.
 
 use std::ops::Range;
 
-use crate::index::bounds::Levels;
 use crate::index::postings::{Posting, seek, skip_to};
 use crate::index::segment::Segment;
 use crate::scoring::accumulator::WeightedTerm;
 use crate::scoring::groups::MAXIMUM_TERMS;
-use crate::scoring::ranking::Scorer;
+use crate::scoring::ranking::{LEVELS, Scorer};
 use crate::scoring::search::Evaluation;
 
 /// Documents of a segment: positions ordered by unit, ascending within each unit.
@@ -80,49 +79,69 @@ impl<'a> Scoring<'a> {
         self.terms.len().min(MAXIMUM_TERMS)
     }
 
-    /// Adds to the sum of each unit the maximum contributions of the terms to any of its documents. The sum is an upper bound of
-    /// the score of each document, and of the coverage of the unit as a group.
-    pub(crate) fn add_bounds(
-        &self,
-        (number, segment): (usize, &Segment),
-        levels: &Levels,
-        unit_of: impl Fn(u32) -> usize,
-        sums: &mut [f32],
-    ) {
-        let mut of_levels = None;
-        for term in &self.terms {
-            let postings = self.evaluation.postings(number, term.number);
-            let Some(text) =
-                self.evaluation.terms.get(term.number).filter(|_| !postings.is_empty())
-            else {
-                continue;
-            };
-            let entries = segment.number_of(text.hash, &text.text);
-            if let Some(entries) = entries.and_then(|number| levels.of(number)) {
-                let scores = of_levels
-                    .get_or_insert_with(|| segment.bounds().scores_of_levels(&self.scorer));
-                let scores = scores.map(|score| score * term.weight);
-                for entry in entries {
-                    let score = scores.get(entry.level()).copied().unwrap_or_default();
-                    sums.get_mut(entry.unit()).into_iter().for_each(|sum| *sum += score);
-                }
-                continue;
-            }
-            let mut run = (0, 0.0_f32);
-            let mut add = |(unit, best): (usize, f32)| {
-                sums.get_mut(unit).into_iter().for_each(|sum| *sum += best);
-            };
-            for posting in postings {
-                let unit = unit_of(posting.document());
-                let score = term.weight * self.score(segment, posting);
-                if unit == run.0 {
-                    run.1 = run.1.max(score);
-                } else {
-                    add(std::mem::replace(&mut run, (unit, score)));
+    /// Adds to each sum an upper bound of the contributions of the terms to the document at its position.
+    pub(crate) fn add_bounds(&self, (number, segment): (usize, &Segment), sums: &mut [f32]) {
+        let scores_of_levels = segment.bounds().scores_of_levels(&self.scorer);
+        for (term, of_segment) in self.in_segment(number, segment) {
+            let scores = scores_of_levels.map(|score| score * term.weight);
+            let levels = segment.levels_of(of_segment);
+            for (posting, level) in segment.postings_of(of_segment).iter().zip(levels) {
+                let Some(sum) = sums.get_mut(posting.document() as usize) else { continue };
+                if !term.is_extra || *sum > 0.0 {
+                    *sum += score_of(&scores, *level);
                 }
             }
-            add(run);
         }
+    }
+
+    /// Adds to each sum an upper bound of what the terms contribute to the coverage of the unit with its number.
+    pub(crate) fn add_coverage(&self, (number, segment): (usize, &Segment), sums: &mut [f32]) {
+        let bounds = segment.bounds();
+        let scores_of_levels = bounds.scores_of_levels(&self.scorer);
+        for (term, of_segment) in self.in_segment(number, segment).take(self.width()) {
+            let scores = scores_of_levels.map(|score| score * term.weight);
+            if let Some(entries) = bounds.entries(of_segment) {
+                for entry in entries {
+                    let sum = sums.get_mut(entry.unit());
+                    sum.into_iter().for_each(|sum| *sum += score_of(&scores, entry.level()));
+                }
+                continue;
+            }
+            let mut add = |(unit, level): (u32, u8)| {
+                let sum = sums.get_mut(unit as usize);
+                sum.into_iter().for_each(|sum| *sum += score_of(&scores, level));
+            };
+            let postings =
+                segment.postings_of(of_segment).iter().zip(segment.levels_of(of_segment));
+            // A unit whose documents are not consecutive is added several times, which is no less than its maximum.
+            let mut run: Option<(u32, u8)> = None;
+            for (posting, level) in postings {
+                let Some(unit) = bounds.unit_of(posting.document()) else { continue };
+                run = match run {
+                    Some((same, most)) if same == unit => Some((unit, most.max(*level))),
+                    other => {
+                        other.into_iter().for_each(&mut add);
+                        Some((unit, *level))
+                    }
+                };
+            }
+            run.into_iter().for_each(add);
+        }
+    }
+
+    /// The terms that a segment contains, with their numbers in the segment.
+    fn in_segment(
+        &self,
+        number: usize,
+        segment: &Segment,
+    ) -> impl Iterator<Item = (&WeightedTerm, usize)> {
+        self.terms.iter().filter_map(move |term| {
+            if self.evaluation.postings(number, term.number).is_empty() {
+                return None;
+            }
+            let text = self.evaluation.terms.get(term.number)?;
+            Some((term, segment.number_of(text.hash, &text.text)?))
+        })
     }
 
     /// Sums the contributions of the terms to each document whose position `accepts` accepts, in the order that all sums use.
@@ -165,4 +184,8 @@ impl<'a> Scoring<'a> {
         let lengths = segment.lengths().get(posting.document() as usize);
         lengths.map_or(0.0, |lengths| self.scorer.score(posting.frequencies(), lengths))
     }
+}
+
+fn score_of(scores: &[f32; LEVELS], level: u8) -> f32 {
+    scores.get(usize::from(level)).copied().unwrap_or_default()
 }

@@ -224,7 +224,7 @@ proptest! {
     fn the_best_documents_are_those_of_the_full_pass(
         store in stores(),
         questions in prop::collection::vec((prop::collection::vec(any::<u8>(), 1..6), any::<bool>()), 4),
-        limit in prop::sample::select(vec![1_usize, 2, 10, 60]),
+        limit in prop::sample::select(vec![1_usize, 2, 10, 60, 300]),
         recency in prop::sample::select(vec![0.0_f32, 0.15, 3.0]),
     ) {
         let (index, candidates) = store.build();
