@@ -278,6 +278,14 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn four_bytes_are_lower_as_each_of_them(bytes: [u8; 4]) {
+            let expected = u32::from_le_bytes(bytes.map(|byte| byte.to_ascii_lowercase()));
+            prop_assert_eq!(lower(u32::from_le_bytes(bytes)), expected);
+        }
+    }
+
     #[test]
     fn a_visit_can_end_early() {
         let set = AnchorSet::new(["abc"]);

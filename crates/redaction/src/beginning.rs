@@ -19,8 +19,18 @@ type Bytes = [u64; 4];
 pub(super) struct Beginning {
     /// The bytes that may occur at each offset, up to the shortest possible match.
     places: Vec<Bytes>,
-    /// A character that every match contains, and the bytes that may precede the first one in a match.
-    sign: Option<(u8, Bytes)>,
+    /// A character that every match contains.
+    sign: Option<Sign>,
+}
+
+/// A character that every match contains.
+#[derive(Debug)]
+struct Sign {
+    byte: u8,
+    /// The number of bytes at the start of a match among which the character is not.
+    start: usize,
+    /// The bytes that may be between these and the first such character of a match.
+    before: Bytes,
 }
 
 impl Beginning {
@@ -32,18 +42,22 @@ impl Beginning {
         let automaton = Compiler::new().syntax(syntax).configure(config).build(expression);
         automaton.map_or_else(
             |_| Self::default(),
-            |automaton| Self {
-                places: places(&automaton),
-                sign: sign.and_then(|sign| Some((sign, before(&automaton, sign)?))),
+            |automaton| {
+                let places = places(&automaton);
+                let sign = sign.and_then(|byte| {
+                    let start = places.iter().take_while(|place| !has(place, byte)).count();
+                    Some(Sign { byte, start, before: before(&automaton, start, byte)? })
+                });
+                Self { places, sign }
             },
         )
     }
 
     /// Whether a match that begins at the start of a text may contain the sign; `None` if this is not known.
     pub fn reaches_sign(&self, text: &[u8]) -> Option<bool> {
-        let (sign, before) = self.sign?;
-        let first = text.iter().find(|byte| **byte == sign || !has(&before, **byte));
-        Some(first == Some(&sign))
+        let Sign { byte: sign, start, before } = self.sign.as_ref()?;
+        let mut rest = text.get(*start..).unwrap_or_default().iter();
+        Some(rest.find(|byte| *byte == sign || !has(before, **byte)) == Some(sign))
     }
 
     /// Whether a match may begin at the start of a text.
@@ -69,10 +83,13 @@ fn places(automaton: &NFA) -> Vec<Bytes> {
     places
 }
 
-/// The bytes on all paths from the automaton's start state to the first `sign`. `None` if there is a match without it.
-fn before(automaton: &NFA, sign: u8) -> Option<Bytes> {
+/// The bytes on all paths to the first `sign`, behind the first `start` bytes. `None` if there is a match without it.
+fn before(automaton: &NFA, start: usize, sign: u8) -> Option<Bytes> {
     let mut before = Bytes::default();
     let mut states = vec![automaton.start_anchored()];
+    for _ in 0..start {
+        (_, states) = step(automaton, states, None)?;
+    }
     let mut seen = rustc_hash::FxHashSet::default();
     while !states.is_empty() {
         let (bytes, mut next) = step(automaton, states, Some(sign))?;

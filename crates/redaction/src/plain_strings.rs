@@ -137,7 +137,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{EnvironmentValues, RedactionOptions, Redactor, work::Work};
+    use crate::{EnvironmentValues, RedactionOptions, Redactor, rules::RULES, work::Work};
 
     fn redaction() -> Redaction {
         let value = ("A_TOKEN".to_owned(), "kanto77!ab".to_owned());
@@ -145,61 +145,90 @@ mod tests {
         Redaction::new(Redactor::new(RedactionOptions::default()).unwrap(), Arc::new(environment))
     }
 
-    /// For each text, whether it is plain as a string of one array.
-    fn are_plain(redaction: &Redaction, texts: &[&str]) -> Vec<bool> {
-        let json = format!("[\"{}\"]", texts.join("\",\""));
+    /// For each undecoded string, its text and its searches as a string of one array.
+    fn examined(redaction: &Redaction, strings: &[String]) -> Vec<Option<(String, Searches)>> {
+        let json = format!("[\"{}\"]", strings.join("\",\""));
         let mut plain = PlainStrings::new(redaction, json.as_bytes());
         let mut at = 1;
-        let mut is_plain = |text: &&str| {
-            let token = at..at + text.len() + 2;
+        let mut examine = |string: &String| {
+            let token = at..at + string.len() + 2;
             at = token.end + 1;
-            let found = plain.text(&token);
-            assert!(found.is_none_or(|found| found == *text));
-            found.is_some()
+            let examined = plain.examine(&token)?;
+            assert_eq!(examined.text, json_text::decode_content(string));
+            Some((examined.text.into_owned(), examined.searches))
         };
-        texts.iter().map(&mut is_plain).collect()
+        strings.iter().map(&mut examine).collect()
     }
 
     #[test]
-    fn strings_with_something_to_examine_are_not_plain() {
+    fn strings_need_the_searches_of_their_signs() {
         let run = "Ab1".repeat(22);
-        let texts = [
-            ("two words", true),
-            ("", true),
-            ("password", false),
-            ("a kanto77!ab", false),
-            ("a -- b", false),
-            ("PRIVATE", false),
-            ("a\u{200b}b", false),
-            ("{}", false),
-            (" [1] ", false),
-            (r"a\nb", false),
-            ("a.b2c3d4.e", false),
-            (run.as_str(), false),
-            ("naïve", true),
+        let (anchors, keys) = (Searches::ANCHORS, Searches::PRIVATE_KEYS);
+        let strings = [
+            ("two words", Some(Searches::NONE)),
+            ("", Some(Searches::NONE)),
+            ("password", Some(anchors)),
+            ("a kanto77!ab", Some(Searches::ENVIRONMENT)),
+            ("a -- b", Some(keys)),
+            ("PRIVATE", Some(anchors.and(keys))),
+            ("a\u{200b}b", Some(Searches::HIDDEN)),
+            (r"a\\x1b[31mb", Some(Searches::HIDDEN)),
+            ("{}", None),
+            (" [1] ", None),
+            (r#"\n\"a\""#, None),
+            (r"a\nb", Some(Searches::NONE)),
+            (r"a\u0070b", None),
+            (r"a:\/\/b", None),
+            (r#"call(\"a\", 1)"#, Some(Searches::NONE)),
+            (r#"a \"dp\":\"a"#, Some(anchors)),
+            ("a.b2c3d4.e", Some(anchors)),
+            (run.as_str(), Some(keys)),
+            ("naïve", Some(Searches::NONE)),
         ];
-        let (texts, expected): (Vec<_>, Vec<_>) = texts.into_iter().unzip();
-        assert_eq!(are_plain(&redaction(), &texts), expected);
+        let (strings, expected): (Vec<_>, Vec<_>) =
+            strings.into_iter().map(|(string, searches)| (string.to_owned(), searches)).unzip();
+        let found = examined(&redaction(), &strings).into_iter();
+        let found: Vec<_> = found.map(|string| string.map(|(_, searches)| searches)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn values_with_escaped_characters_are_found_in_decoded_strings_only() {
+        let value = ("A_TOKEN".to_owned(), "kanto\"77!ab".to_owned());
+        let redactor = Redactor::new(RedactionOptions::default()).unwrap();
+        let redaction = Redaction::new(redactor, Arc::new(EnvironmentValues::new([value])));
+        let strings = [r#"a kanto\"77!ab"#.to_owned(), "two words".to_owned()];
+        let found = examined(&redaction, &strings);
+        assert_eq!(found, [None, Some(("two words".to_owned(), Searches::NONE))]);
     }
 
     proptest! {
         #[test]
-        fn nothing_is_found_in_a_plain_string_and_no_step_is_taken(
+        fn the_other_searches_find_nothing_and_take_no_step(
             texts in prop::collection::vec(prop::collection::vec(prop_oneof![
                 "[a-zA-Z0-9 .:=_-]{1,12}", Just("token".to_owned()), Just("key".to_owned()), Just("é".to_owned()),
                 Just("kanto77!ab".to_owned()), Just("--".to_owned()), Just("://".to_owned()), Just("{".to_owned()),
-                Just("}".to_owned()), Just("\u{ad}".to_owned()), "[A-Za-z0-9+/]{60,70}",
-            ], 0..4), 1..40),
+                Just("}".to_owned()), Just("\u{ad}".to_owned()), "[A-Za-z0-9+/]{60,70}", "[\"\n\\\\\t]{1,3}",
+                Just("-----BEGIN PRIVATE KEY-----".to_owned()), Just("\\x1b[31m".to_owned()), Just("\"d\":\"".to_owned()),
+                prop::sample::select(RULES.iter().flat_map(|rule| rule.anchors).copied().collect::<Vec<_>>()).prop_map(str::to_owned),
+            ], 0..6), 1..30),
         ) {
             let redaction = redaction();
             let texts: Vec<String> = texts.iter().map(|pieces| pieces.concat()).collect();
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            for (text, is_plain) in texts.iter().zip(are_plain(&redaction, &texts)) {
+            let strings: Vec<String> = texts.iter().map(|text| {
+                let json = serde_json::to_string(text).unwrap();
+                json[1..json.len() - 1].to_owned()
+            }).collect();
+            for (text, examined) in texts.iter().zip(examined(&redaction, &strings)) {
+                let Some((decoded, searches)) = examined else { continue };
+                prop_assert_eq!(&decoded, text);
+                let mut of_all = Work::of(text.len());
+                let expected = redaction.edits(text, 1, &mut of_all).unwrap();
+                let steps = of_all.steps();
                 let mut work = Work::of(text.len());
-                if is_plain {
-                    prop_assert_eq!(redaction.edits(text, 1, &mut work).unwrap(), []);
-                    prop_assert_eq!(work.steps(), 0);
-                }
+                prop_assert_eq!(redaction.edits_by(searches, text, 1, &mut work).unwrap(), expected.clone());
+                prop_assert_eq!(work.steps(), steps);
+                prop_assert!(searches != Searches::NONE || expected.is_empty() && steps == 0);
             }
         }
     }

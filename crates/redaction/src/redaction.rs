@@ -429,3 +429,51 @@ fn failed(failure: NotRedacted) -> Error {
         NotRedacted::Failed(error) => error,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{RedactionOptions, rules};
+
+    #[test]
+    fn no_anchor_has_text_behind_a_line_end() {
+        for anchor in rules::RULES.iter().flat_map(|rule| rule.anchors) {
+            let ends = anchor.find(['\n', '\r']).is_none_or(|end| end + 1 == anchor.len());
+            assert!(ends, "{anchor:?}");
+        }
+    }
+
+    proptest! {
+        /// Where the anchors of the text are used again, a search of the view finds the same.
+        #[test]
+        fn a_view_is_examined_at_the_anchors_of_the_text(
+            lines in prop::collection::vec((
+                prop::sample::select(&["", "  ", "12: ", "3\t", "+", "2025-11-22 ", "a/b.yml:"][..]),
+                prop::collection::vec(prop_oneof![
+                    Just("password: ".to_owned()), Just("api_key=".to_owned()), Just("token".to_owned()), Just(" ".to_owned()),
+                    Just("machine".to_owned()), Just("pat".to_owned()), Just("https://".to_owned()), "[0-9A-Za-z]{3,24}",
+                    Just(",".to_owned()),
+                ], 0..5),
+            ), 1..9),
+        ) {
+            let text: Vec<String> = lines.iter().map(|(prefix, words)| format!("{prefix}{}", words.concat())).collect();
+            let text = text.join("\n");
+            let redactor = Redactor::new(RedactionOptions::default()).unwrap();
+            let redaction = Redaction::new(Arc::clone(&redactor), Arc::default());
+            let mut work = Work::of(text.len());
+            let mut findings = Findings::default();
+            let rules = (&[][..], &[][..]);
+            redactor.anchors.search(&text, rules).find(0..text.len(), &mut work, &mut findings);
+            if let Some((view, windows)) = view::without_prefixes(&text, &findings.unpaired) {
+                let mut find = |is_whole| {
+                    let mut hits = redaction.find_in_windows(&view, &windows, &findings, is_whole, &mut work);
+                    hits.sort_by_key(|hit| (hit.range.start, hit.range.end, hit.rule));
+                    hits
+                };
+                prop_assert_eq!(find(true), find(false));
+            }
+        }
+    }
+}

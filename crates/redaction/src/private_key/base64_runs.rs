@@ -133,6 +133,14 @@ mod tests {
     }
 
     #[test]
+    fn every_form_of_the_comparison_agrees() {
+        for byte in 0..=u8::MAX {
+            assert_eq!(one_if_base64(byte) == 1, is_base64(byte), "{byte}");
+            assert_eq!(is_of_run(byte), is_base64(byte), "{byte}");
+        }
+    }
+
+    #[test]
     fn numbers_and_words_are_not_mixed() {
         assert!(is_mixed(b"MIIEpAIBAAKCAQEA3yLb5u4S0gvcUONLHTaWaUP1"));
         assert!(is_mixed(

@@ -230,6 +230,15 @@ mod tests {
         ) {
             let text = pieces.concat();
             if let Some(view) = View::of(&text) {
+                let mut next = 0;
+                for start in 0..text.len() {
+                    for end in start + 1..=text.len() {
+                        let range = start..end;
+                        let visible = view.visible(&range);
+                        let is_kept = visible.len() == range.len();
+                        prop_assert_eq!(view.kept(&range, &mut next), is_kept.then_some(visible));
+                    }
+                }
                 let ends: Vec<usize> = view.text().char_indices().map(|(at, _)| at).chain([view.text().len()]).collect();
                 for (index, &start) in ends.iter().enumerate() {
                     for &end in ends.iter().skip(index + 1) {
