@@ -115,6 +115,43 @@ interface CancellationOptions {
 /** A point in time: a `Date`, an ISO 8601 text (UTC where it has no time zone), or ms since 1970. */
 type Time = Date | string | number;
 
+/** Public types of embeddings. */
+/** Returns an embedding vector for each text, in order; all vectors have the same length. */
+type Embed = (texts: readonly string[], options: {
+    signal?: AbortSignal;
+}) => readonly ArrayLike<number>[] | Promise<readonly ArrayLike<number>[]>;
+/** An embedding model. */
+interface Embedder {
+    /**
+     * The name of the model, under which its vectors are stored in files and are shared by processes. Include in it whatever changes the
+     * vectors: the version, the number of dimensions, a prefix of the texts.
+     */
+    model: string;
+    /** Returns the vectors of texts. */
+    embed: Embed;
+}
+/** The options of searches that use embeddings. */
+interface EmbedOptions {
+    /**
+     * Also finds what means the same in other words: an embedding model, or its function alone. The cosine similarity of the vectors
+     * is combined with the score by words, so that a text that shares no word with the query can be found. The function is called
+     * with batches of up to 64 texts without a vector (the beginning of each, 2 000 characters), latest first, and then with the query. If
+     * it fails, the search works without vectors and `onDebug` reports it. Concurrent calls share the work and do not wait for
+     * each other's `embed`; a text may be embedded twice.
+     *
+     * Up to 64 MiB of vectors (8 bits a number) are cached; the least recently used are evicted first. With a model's name, they are
+     * also stored in a file per model beside the stored data, which later processes use; another name never gets them. With a
+     * function alone, they stay in memory until the object that searches is garbage-collected: use one embedding model per object
+     * then. With an injected `fileSystem`, vectors stay in memory, too.
+     */
+    embed?: Embed | Embedder | null | undefined;
+    /**
+     * Timeout of each call of `embed`, in ms; `Infinity` disables it. When it expires, the search works without vectors.
+     * @default 10000
+     */
+    embedTimeout?: number | null | undefined;
+}
+
 /** The file system that a caller can inject. */
 /**
  * A file system that is used instead of the local disk, such as an in-memory map in tests, a sandbox, or a remote store. Methods
@@ -421,7 +458,7 @@ interface TailOptions extends CancellationOptions {
     after?: string | null | undefined;
 }
 /** The conditions of `search`. An entry must meet all that are given. */
-interface HistoryFilter extends CancellationOptions {
+interface HistoryFilter extends EmbedOptions, CancellationOptions {
     /** The entry's tool is this one, or one of these. */
     toolName?: string | readonly string[] | null | undefined;
     success?: boolean | null | undefined;
@@ -437,7 +474,8 @@ interface HistoryFilter extends CancellationOptions {
     /**
      * Ranks entries by how well they match `text`, which is required then: best first; entries with equal scores, the most recent
      * first. Ranks the 10 000 most recent entries that meet the other conditions (fewer when they have more than 64 MiB of text),
-     * by the tool's name, the summary, the first 8 KiB of the parameters' text and the first 32 KiB of the result's text.
+     * by the tool's name, the summary, the first 8 KiB of the parameters' text and the first 32 KiB of the result's text. Required with
+     * `embed`.
      * @default false
      */
     ranked?: boolean | null | undefined;
@@ -567,7 +605,7 @@ declare class ContextHistory {
     read(limit?: number | null, options?: ReadOptions | null): Promise<ContextEntry[]>;
     /**
      * The most recent entries that meet every condition of the filter, oldest first. With `ranked`, the entries that match its
-     * `text` best, best first.
+     * `text` best, best first; with `embed`, also those that mean the same.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
      */
@@ -1244,7 +1282,7 @@ interface ContextFilter {
     until?: Time | null | undefined;
 }
 /** Options of `selectContexts`. An option that is `undefined` or `null` has its default. */
-interface SelectOptions extends ContextFilter, CancellationOptions {
+interface SelectOptions extends ContextFilter, EmbedOptions, CancellationOptions {
     /**
      * Which contexts are considered. `'own'`: those that this manager has pointers of. `'all'`: every context file of the
      * directory. An array: those of the sessions with these ids. Only `'own'` can be combined with `pointers` or `embed`.
@@ -1313,20 +1351,6 @@ interface SelectOptions extends ContextFilter, CancellationOptions {
      */
     selectorTimeout?: number | null | undefined;
     /**
-     * Returns an embedding vector for each text, in order; all vectors have the same length. The cosine similarity is combined with
-     * the ranker's score, so that a context that shares no word with the query can be selected. The function is called with batches
-     * of up to 64 texts of contexts without a vector (the description and the beginning of the result, 2 000 characters), latest
-     * first, and then with the query. Vectors are cached until their contexts are removed, up to 64 MiB: use one embedding model
-     * per manager. If the function fails, the ranker selects without vectors and `onDebug` reports it. Concurrent calls share the
-     * work and do not wait for each other's `embed`; a text may be embedded twice.
-     */
-    embed?: Embed | null | undefined;
-    /**
-     * Timeout of each call of `embed`, in ms; `Infinity` disables it. When it expires, the ranker selects without vectors.
-     * @default 10000
-     */
-    embedTimeout?: number | null | undefined;
-    /**
      * Adds to each selected context the matched terms with their fields, and the parts of its score.
      * @default false
      */
@@ -1381,15 +1405,11 @@ interface SelectorRequest {
     candidates: readonly ContextPointer<TaskId>[];
     signal?: AbortSignal;
 }
-/** Returns an embedding vector for each text, in order; all vectors have the same length. */
-type Embed = (texts: readonly string[], options: {
-    signal?: AbortSignal;
-}) => readonly ArrayLike<number>[] | Promise<readonly ArrayLike<number>[]>;
 /** Options of `search`. An option that is `undefined` or `null` has its default. */
-interface SearchOptions extends ContextFilter, CancellationOptions {
+interface SearchOptions extends ContextFilter, EmbedOptions, CancellationOptions {
     /**
      * Which contexts are searched. `'own'`: those that this manager has pointers of. `'all'`: every context in the directory. An
-     * array: those of the sessions with these ids.
+     * array: those of the sessions with these ids. Only `'own'` can be combined with `embed`.
      * @default 'own'
      */
     sessions?: SessionScope | null | undefined;
@@ -1425,8 +1445,8 @@ interface SearchHit<Task extends TaskId = number> extends ContextPointer<Task> {
      */
     matchedBy?: 'fuzzy';
     /**
-     * The passages that match best, best first. Empty when only the tool's name or the description matches, and when the query has
-     * only filters and exclusions.
+     * The passages that match best, best first. Empty when only the tool's name, the description or the vector matches, and when the
+     * query has only filters and exclusions.
      */
     snippets: SearchSnippet[];
     /**
@@ -2135,8 +2155,8 @@ interface NoteInput {
     source?: NoteSource | null | undefined;
 }
 /** Options of `buildContextFromMemory` and `contextPack`. An option that is `undefined` or `null` has its default. */
-interface ContextPackOptions extends CancellationOptions {
-    /** The task of the model: records that share a word with it come first. */
+interface ContextPackOptions extends EmbedOptions, CancellationOptions {
+    /** The task of the model: records that share a word with it come first, and with `embed` those that mean the same. */
     query?: string | null | undefined;
     /**
      * The number of the latest summaries that are considered.
@@ -2638,7 +2658,7 @@ interface StatePage {
     cursor?: string;
 }
 /** Options of `search()`. */
-interface StateSearchOptions extends CancellationOptions {
+interface StateSearchOptions extends EmbedOptions, CancellationOptions {
     /** Conditions that the values must meet. Values that are bytes meet no condition. */
     filter?: StateFilter | null | undefined;
     /** @default 10 */
@@ -3086,7 +3106,7 @@ interface StoreTagFilter {
     any?: readonly string[] | null | undefined;
 }
 /** The query of `search`, with its conditions. */
-interface StoreQuery extends StoreFilter {
+interface StoreQuery extends StoreFilter, EmbedOptions {
     /**
      * Words to search for in contents, tags and names. An entry must contain all of them, in any inflected form (`connected` finds
      * `connections`). `"exact phrase"`, `prefix*` and `-word` have the same meaning as in `ContextManager.search`.
@@ -3094,7 +3114,7 @@ interface StoreQuery extends StoreFilter {
     query?: string | null | undefined;
     /**
      * Ranks entries by how well they match `query`, which is required then, best first. An entry needs to contain only one of the
-     * words.
+     * words. Required with `embed`.
      * @default false
      */
     ranked?: boolean | null | undefined;
@@ -3858,4 +3878,4 @@ declare function createToolRecorder<Task extends TaskId = number>(target: Contex
 declare function toText({ success, value, message }: ToolResult): string;
 
 export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, DEFAULT_STATE_PATH, RepoMemory, StateStore, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactStream, redactValue, summariseStep, toText };
-export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFiles, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, ImportRecordOptions, ImportedRecord, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };
+export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFiles, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, EmbedOptions, Embedder, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, ImportRecordOptions, ImportedRecord, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };

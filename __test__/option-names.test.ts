@@ -67,6 +67,9 @@ const FILES = {
   record: '{"toolName":"tool","args":{},"result":1}',
 }
 
+/** An embedding model. */
+const EMBEDDER = { model: 'none', embed: (texts: readonly string[]) => texts.map(() => [1]) }
+
 /** Every options object, and all calls that take it. */
 const OPTIONS: Readonly<Record<string, readonly Call[]>> = {
   ContextManagerOptions: [call((given, { directory }) => new ContextManager({ contextDir: directory, ...given }))],
@@ -86,6 +89,9 @@ const OPTIONS: Readonly<Record<string, readonly Call[]>> = {
   LatestOptions: [call((given, { manager }) => manager.getLatestPointers(given))],
   SelectOptions: [call((given, { manager }) => manager.selectContexts('query', given))],
   SearchOptions: [call((given, { manager }) => manager.search('query', given))],
+  Embedder: [
+    at('options.embed.', (embed, { manager }) => manager.search('query', { embed: { ...EMBEDDER, ...embed } })),
+  ],
   FindOptions: [call((given, { manager }) => manager.findContext('tool', {}, given))],
   ForgetFilter: [call((given, { manager }) => manager.forget({ toolName: 'none', queryId: 'none', ...given }))],
   ForgetOptions: [call((given, { manager }) => manager.forget({ toolName: 'none' }, given))],

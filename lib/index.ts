@@ -2,6 +2,7 @@
 
 export type { ContextStats, SweepReport } from '#addon'
 export type { CancellationOptions, ContextError, ContextErrorCode, JsonValue, TaskId, Time } from './arguments/types.ts'
+export type { Embed, Embedder, EmbedOptions } from './embedding/types.ts'
 export { ContextHistory } from './history/context-history.ts'
 export { DEFAULT_HISTORY_PATH } from './history/options.ts'
 export type {
@@ -33,7 +34,6 @@ export type {
   ContextFilter,
   ContextSelector,
   ContextSlice,
-  Embed,
   GrepContextsHit,
   GrepContextsOptions,
   GrepContextsResult,

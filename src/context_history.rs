@@ -34,6 +34,7 @@ use super::{
     runtime::{Answer, Cancellable, run, run_cancellable},
     text::Utf8,
     value,
+    vectors::{GivenEmbedded, NativeVectors, embedded, query_and_texts},
 };
 
 /// The options of the constructor, validated and completed in JavaScript.
@@ -63,6 +64,13 @@ struct NativeFilter {
     text: Option<String>,
     ranked: Option<bool>,
     limit: usize,
+}
+
+impl NativeFilter {
+    fn into_filter(self) -> Filter {
+        let Self { tool_names, success, since, until, text, ranked: _, limit } = self;
+        Filter { tool_names, success, since, until, text, limit }
+    }
 }
 
 #[derive(Deserialize)]
@@ -209,22 +217,50 @@ impl NativeHistory {
         }
     }
 
-    /// Searches; the filter is JSON. Answers as `read`, or best first with `ranked`.
+    /// The vectors of entries by the model with this name; without a name, new ones in memory.
+    #[napi]
+    #[must_use]
+    pub fn vectors(&self, model: Option<String>) -> NativeVectors {
+        NativeVectors::new(self.history.vectors(model.as_deref()), &self.queue)
+    }
+
+    /// Answers with the filter's text, as JSON, and with the texts without a vector of entries that a ranked search would rank, at
+    /// most `limit`.
+    #[napi]
+    pub fn texts_to_search(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] filter: Utf8,
+        vectors: ClassInstance<'_, NativeVectors>,
+        limit: f64,
+    ) -> Result<()> {
+        let (history, vectors) = (Arc::clone(&self.history), vectors.vectors());
+        let filter = parse::<NativeFilter>(&filter)?.into_filter();
+        let redaction = self.redaction();
+        self.run_cancellable(operation, async move {
+            let filter = filter.redacted(redaction)?;
+            let query = filter.text.clone();
+            let texts = history.texts_without_vector(filter, &vectors, size(limit)).await?;
+            Ok(query_and_texts(query.as_deref(), texts))
+        })
+    }
+
+    /// Searches; the filter is JSON, `given` is the embedding of its text. Answers as `read`, or best first with `ranked`.
     #[napi]
     pub fn search(
         &self,
         operation: u32,
         #[napi(ts_arg_type = "string")] filter: Utf8,
+        #[napi(ts_arg_type = "NativeEmbedded | undefined | null")] given: GivenEmbedded<'_>,
     ) -> Result<()> {
         let history = Arc::clone(&self.history);
-        let NativeFilter { tool_names, success, since, until, text, ranked, limit } =
-            parse(&filter)?;
-        let filter = Filter { tool_names, success, since, until, text, limit };
-        let redaction = self.redaction();
+        let filter: NativeFilter = parse(&filter)?;
+        let (ranked, filter) = (filter.ranked, filter.into_filter());
+        let (redaction, embedded) = (self.redaction(), embedded(given));
         self.run_cancellable(operation, async move {
             let filter = filter.redacted(redaction)?;
             let found = match ranked {
-                Some(true) => history.rank(filter).await,
+                Some(true) => history.rank(filter, embedded).await,
                 _ => history.search(filter).await,
             };
             found.map(texts)

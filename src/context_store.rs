@@ -15,12 +15,13 @@ use storage::Durability;
 use super::{
     answers::{Outcome, answer, redacted_json},
     file_system::{self, NativeFileSystem},
-    numbers::whole,
+    numbers::{size, whole},
     outbox::{Outbox, Queue},
     redaction::{NativeRedactor, RedactionSource},
     request::parse,
     runtime::{Answer, Cancellable, run, run_cancellable},
     text::Utf8,
+    vectors::{GivenEmbedded, NativeVectors, embedded, query_and_texts},
 };
 
 /// The options of the constructor, validated and completed in JavaScript.
@@ -148,16 +149,41 @@ impl NativeStore {
         })
     }
 
-    /// Searches; answers with entries.
+    /// The vectors of entries by the model with this name; without a name, new ones in memory.
+    #[napi]
+    #[must_use]
+    pub fn vectors(&self, model: Option<String>) -> NativeVectors {
+        NativeVectors::new(self.store.vectors(model.as_deref()), &self.queue)
+    }
+
+    /// Answers with the text of a ranked query (JSON; `null` if it has only exclusions), and with the texts without a vector of entries
+    /// that the search admits, at most `limit`.
+    #[napi]
+    pub fn texts_to_search(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+        vectors: ClassInstance<'_, NativeVectors>,
+        limit: f64,
+    ) -> Result<()> {
+        let (filter, vectors) = (parse(&request)?, vectors.vectors());
+        self.run_cancellable(operation, move |store| async move {
+            let (query, texts) = store.texts_without_vector(&filter, &vectors, size(limit)).await?;
+            Ok(query_and_texts(query.as_deref(), texts))
+        })
+    }
+
+    /// Searches; `given` is the embedding of a ranked query. Answers with entries.
     #[napi]
     pub fn search(
         &self,
         operation: u32,
         #[napi(ts_arg_type = "string")] request: Utf8,
+        #[napi(ts_arg_type = "NativeEmbedded | undefined | null")] given: GivenEmbedded<'_>,
     ) -> Result<()> {
-        let filter = parse(&request)?;
+        let (filter, embedded) = (parse(&request)?, embedded(given));
         self.run_cancellable(operation, move |store| async move {
-            answer(&store.search(&filter).await?)
+            answer(&store.search(&filter, embedded).await?)
         })
     }
 

@@ -39,9 +39,11 @@ mod search;
 mod selection;
 mod sessions;
 mod state_requests;
+mod state_search;
 mod state_store;
 mod text;
 mod value;
+mod vectors;
 
 /// Memory that the JavaScript thread allocates is freed by worker threads. With the system allocators, this
 /// costs the JavaScript thread a fifth of the time of a small save.

@@ -25,12 +25,13 @@ use storage::{Durability, FileSystem, LocalDisk, Payload};
 use super::{
     answers::{Outcome, answer, redacted, redacted_json},
     file_system::{self, NativeFileSystem},
-    numbers::whole,
+    numbers::{size, whole},
     outbox::{Outbox, Queue},
     redaction::{NativeRedactor, RedactionSource},
     request::parse,
     runtime::{Answer, Cancellable, run, run_cancellable},
     text::Utf8,
+    vectors::{GivenEmbedded, NativeVectors, embedded, query_and_texts},
 };
 
 /// The options of the constructor, validated and completed in JavaScript.
@@ -271,19 +272,48 @@ impl NativeRepoMemory {
         })
     }
 
-    /// Ranks the entries of a pack. Its number is that of the operation, for `renderPack`, until
+    /// The vectors of records by the model with this name; without a name, new ones in memory.
+    #[napi]
+    #[must_use]
+    pub fn vectors(&self, model: Option<String>) -> NativeVectors {
+        NativeVectors::new(self.memory.vectors(model.as_deref()), &self.queue)
+    }
+
+    /// Answers with the query of a pack (JSON; `null` if it has none), and with the texts of its records that have no vector, at most
+    /// `limit`.
+    #[napi]
+    pub fn texts_to_pack(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+        vectors: ClassInstance<'_, NativeVectors>,
+        limit: f64,
+    ) -> Result<()> {
+        let (request, redaction) = (parse(&request)?, self.redaction());
+        let vectors = vectors.vectors();
+        self.run_cancellable(operation, move |memory| async move {
+            let limit = size(limit);
+            let (query, texts) =
+                memory.texts_without_vector(request, redaction, &vectors, limit).await?;
+            Ok(query_and_texts(query.as_deref(), texts))
+        })
+    }
+
+    /// Ranks the entries of a pack; `given` is the embedding of its query. Its number is that of the operation, for `renderPack`, until
     /// `releasePack`.
     #[napi]
     pub fn prepare_pack(
         &self,
         operation: u32,
         #[napi(ts_arg_type = "string")] request: Utf8,
+        #[napi(ts_arg_type = "NativeEmbedded | undefined | null")] given: GivenEmbedded<'_>,
     ) -> Result<()> {
         let (request, redaction): (PackRequest, _) = (parse(&request)?, self.redaction());
+        let embedded = embedded(given);
         let packs = Arc::clone(&self.packs);
         packs.lock().unwrap_or_else(PoisonError::into_inner).insert(operation, None);
         self.run_cancellable(operation, move |memory| async move {
-            let pack = memory.pack(request, redaction).await?;
+            let pack = memory.pack(request, redaction, embedded).await?;
             // Absent if the caller released the pack before it was prepared.
             if let Some(prepared) =
                 packs.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&operation)

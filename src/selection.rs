@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use agent_context_core::context::{
-    Candidate, ForeignPointer, Selection, append_arguments, normalised,
-};
-use napi::{Result, bindgen_prelude::Float32ArraySlice};
+use agent_context_core::context::{Candidate, ForeignPointer, Selection, append_arguments};
+use napi::{Result, bindgen_prelude::ClassInstance};
 use napi_derive::napi;
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
@@ -17,6 +15,7 @@ use super::{
     request::parse,
     runtime::Answer,
     text::Utf8,
+    vectors::{GivenEmbedded, NativeVectors, embedded, query_and_texts},
 };
 
 /// A pointer that the manager may not know, JSON.
@@ -88,7 +87,7 @@ impl NativeManager {
         Ok(self.manager.rank(&query, &candidates).map(numbers_of))
     }
 
-    /// Selects contexts; the request is JSON, `vector` is the question's embedding. Answers with `{ isMatched
+    /// Selects contexts; the request is JSON, `given` is the question's embedding. Answers with `{ isMatched
     /// }` and with arrays of the selected contexts, all as JSON.
     #[napi]
     pub fn select(
@@ -96,48 +95,45 @@ impl NativeManager {
         operation: u32,
         #[napi(ts_arg_type = "string")] query: Utf8,
         #[napi(ts_arg_type = "string")] request: Utf8,
-        vector: Option<Float32ArraySlice<'_>>,
+        #[napi(ts_arg_type = "NativeEmbedded | undefined | null")] given: GivenEmbedded<'_>,
     ) -> Result<()> {
         let (manager, query) = (Arc::clone(&self.manager), query.into_string());
         let mut selection: Selection = parse(&request)?;
         let redaction = self.redaction();
-        let vector = vector.and_then(|vector| normalised(&vector));
+        let embedded = embedded(given);
         self.run_cancellable(operation, async move {
             selection.filter = selection.filter.redacted(redaction)?;
-            let selected = manager.select(&query, &selection, vector).await?;
+            let selected = manager.select(&query, &selection, embedded).await?;
             let head = json!({ "isMatched": selected.is_matched }).to_string();
             Ok(payloads(head, selected.texts))
         })
     }
 
-    /// The texts of contexts without a vector, at most `limit`; the request is JSON. Answers with the numbers
-    /// of their calls as a JSON array, and with the texts.
+    /// The vectors of contexts by the model with this name; without a name, new ones in memory.
     #[napi]
-    pub fn texts_without_vector(
+    #[must_use]
+    pub fn vectors(&self, model: Option<String>) -> NativeVectors {
+        NativeVectors::new(self.manager.vectors(model.as_deref()), &self.queue)
+    }
+
+    /// Answers with `query`, as JSON, and with the texts without a vector of contexts that a selection admits, at most `limit`.
+    #[napi]
+    pub fn texts_to_select(
         &self,
         operation: u32,
+        #[napi(ts_arg_type = "string")] query: Utf8,
         #[napi(ts_arg_type = "string")] request: Utf8,
+        vectors: ClassInstance<'_, NativeVectors>,
         limit: f64,
     ) -> Result<()> {
-        let manager = Arc::clone(&self.manager);
-        let mut selection: Selection = parse(&request)?;
+        let (manager, vectors) = (Arc::clone(&self.manager), vectors.vectors());
+        let (query, mut selection): (_, Selection) = (query.into_string(), parse(&request)?);
         let redaction = self.redaction();
         self.run_cancellable(operation, async move {
             selection.filter = selection.filter.redacted(redaction)?;
-            let (sequences, texts) = manager.texts_without_vector(&selection, size(limit)).await;
-            Ok(payloads(json!(sequences).to_string(), texts))
+            let texts = manager.texts_to_select(&selection, &vectors, size(limit)).await;
+            Ok(query_and_texts(Some(&query), texts))
         })
-    }
-
-    /// Stores vectors of contexts: finite numbers, all vectors of one length, one after the other.
-    #[napi]
-    pub fn add_vectors(&self, sequences: &[f64], vectors: Float32ArraySlice<'_>) {
-        let dimensions = (vectors.len() / sequences.len().max(1)).max(1);
-        let sequences = sequences.iter().map(|&sequence| whole(sequence));
-        let vectors = sequences.zip(vectors.chunks_exact(dimensions));
-        self.manager.add_vectors(
-            vectors.filter_map(|(sequence, vector)| Some((sequence, normalised(vector)?))),
-        );
     }
 }
 

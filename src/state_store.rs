@@ -6,7 +6,7 @@ use agent_context_core::{
     Error, Trust,
     state::{
         Expected, Filter, ItemText, Kind, Listing, NamespaceListing, Operation, Order, Outcome,
-        Place, Put, Search, SeparateValue, Since, State, StateOptions, wtf8,
+        Place, Put, SeparateValue, Since, State, StateOptions, wtf8,
     },
 };
 use json_text::Encoded;
@@ -29,7 +29,7 @@ use super::{
     runtime::{Answer, Cancellable, run, run_cancellable},
     state_requests::{
         NativeConditions, NativeListing, NativeNamespaceListing, NativeOperation,
-        NativeOperationKind, NativeSearch,
+        NativeOperationKind,
     },
     text::{Part, Utf8},
     value,
@@ -60,11 +60,11 @@ pub struct NativeStateOptions {
 
 #[napi]
 pub struct NativeState {
-    state: Arc<State>,
-    queue: Arc<Queue>,
+    pub(super) state: Arc<State>,
+    pub(super) queue: Arc<Queue>,
     cancellable: Arc<Cancellable>,
     redaction: Option<RedactionSource>,
-    root: usize,
+    pub(super) root: usize,
 }
 
 fn place(env: &Env, text: &Unknown<'_>) -> Result<Place> {
@@ -73,7 +73,7 @@ fn place(env: &Env, text: &Unknown<'_>) -> Result<Place> {
 }
 
 /// A text in the form of the database: a namespace, or a prefix of keys.
-fn bytes_of(env: &Env, text: &Unknown<'_>) -> Result<Vec<u8>> {
+pub(super) fn bytes_of(env: &Env, text: &Unknown<'_>) -> Result<Vec<u8>> {
     Ok(wtf8(&value::read_string(env, text)?))
 }
 
@@ -127,7 +127,7 @@ fn separate(value: SeparateValue) -> Part {
 }
 
 /// As [`items`], within a JSON array.
-fn item_list(ItemText { json, values }: ItemText, rest: &str) -> Answer {
+pub(super) fn item_list(ItemText { json, values }: ItemText, rest: &str) -> Answer {
     let mut object = Vec::with_capacity(json.len() + rest.len() + 16);
     object.extend_from_slice(b"{\"items\":[");
     object.extend_from_slice(&json);
@@ -329,25 +329,6 @@ impl NativeState {
         })
     }
 
-    /// Searches; the request is JSON. Answers as `list`, with scores and without a cursor.
-    #[napi]
-    pub fn search(
-        &self,
-        env: &Env,
-        operation: u32,
-        #[napi(ts_arg_type = "string")] prefix: Unknown<'_>,
-        #[napi(ts_arg_type = "string")] request: Utf8,
-    ) -> Result<()> {
-        let NativeSearch { query, filter, limit } = parse(&request)?;
-        let prefix = bytes_of(env, &prefix)?;
-        let search = Search { prefix, query, filter: Filter::new(filter), limit, root: self.root };
-        let state = Arc::clone(&self.state);
-        self.run_cancellable(
-            operation,
-            async move { Ok(item_list(state.search(search).await?, "")) },
-        )
-    }
-
     /// Lists namespaces; the request is JSON. Answers with `{ namespaces, cursor }` as JSON.
     #[napi]
     pub fn namespaces(
@@ -471,7 +452,7 @@ impl NativeState {
         Ok(())
     }
 
-    fn run_cancellable<F>(&self, operation: u32, work: F) -> Result<()>
+    pub(super) fn run_cancellable<F>(&self, operation: u32, work: F) -> Result<()>
     where
         F: Future<Output = std::result::Result<Answer, Error>> + Send + 'static,
     {

@@ -9,6 +9,7 @@ import { readCancellation } from '../arguments/known-options.ts'
 import { tooLarge } from '../arguments/messages.ts'
 import { checkCloseTimeout } from '../arguments/timeouts.ts'
 import type { CancellationOptions, ContextError } from '../arguments/types.ts'
+import { Embeddings } from '../embedding/embeddings.ts'
 import { leastBytes } from '../native/binary.ts'
 import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
 import { encode, FLAT } from '../native/snapshot.ts'
@@ -17,7 +18,7 @@ import { checkRedaction, reportRedaction } from '../redaction/redaction.ts'
 import type { RedactionFinding } from '../redaction/types.ts'
 import { type CheckedPolicy, checkPolicy, type SummaryLine, spanOf, summarise, summaryLine } from './compaction.ts'
 import { checkConditions, checkEntry, parseEntries } from './entry.ts'
-import { checkFilter } from './filter.ts'
+import { checkFilter, checkFilterEmbedder } from './filter.ts'
 import { historyOptions, readOptions } from './option-names.ts'
 import { type CheckedHistoryOptions, checkHistoryOptions } from './options.ts'
 import { checkTail, follow } from './tail.ts'
@@ -67,6 +68,7 @@ export class ContextHistory {
   readonly #options: CheckedHistoryOptions
   readonly #closeTimeout: number
   readonly #hooks: Hooks
+  readonly #embeddings: Embeddings
 
   /** Does not access the disk: the first `append` creates the file. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
   constructor(options?: ContextHistoryOptions | null) {
@@ -80,6 +82,7 @@ export class ContextHistory {
       { ...this.#options, id: registerHooks(this.#hooks) },
       redaction?.redactor.native,
     )
+    this.#embeddings = new Embeddings(this.#hooks, this.#native)
     debug(this.#hooks, 'ContextHistory initialized', { path: this.#options.path })
   }
 
@@ -213,21 +216,28 @@ export class ContextHistory {
 
   /**
    * The most recent entries that meet every condition of the filter, oldest first. With `ranked`, the entries that match its
-   * `text` best, best first.
+   * `text` best, best first; with `embed`, also those that mean the same.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */
   async search(filter: HistoryFilter): Promise<ContextEntry[]> {
     const wanted = checkFilter(filter, DEFAULT_LIMIT)
+    const embedder = checkFilterEmbedder(filter)
     const signal = readSignal(filter)
     if (wanted.limit === 0 || wanted.toolNames?.length === 0) {
       return []
     }
+    const request = JSON.stringify(wanted)
+    const embedded =
+      embedder &&
+      (await this.#embeddings.queryOf(embedder, signal, (operation, vectors, limit) =>
+        this.#native.textsToSearch(operation, request, vectors, limit),
+      ))
     return cancellable(
       this.#hooks,
       this.#native,
       signal,
-      (operation) => this.#native.search(operation, JSON.stringify(wanted)),
+      (operation) => this.#native.search(operation, request, embedded),
       (_, texts) => parseEntries(texts, this.path),
     )
   }

@@ -3,6 +3,7 @@
 import { checkBoolean, checkText, checkWhole, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { checkTime } from '../arguments/timestamps.ts'
+import { type CheckedEmbedder, checkEmbedder } from '../embedding/options.ts'
 import { historyFilter } from './option-names.ts'
 import type { HistoryFilter } from './types.ts'
 
@@ -17,7 +18,19 @@ export interface CheckedFilter {
   limit: number
 }
 
-/** Checks a filter. The caller checks its `signal`. */
+/** Checks `embed` of a filter, which has to be ranked then. */
+export function checkFilterEmbedder(filter: HistoryFilter): CheckedEmbedder | undefined {
+  const embedder = checkEmbedder(filter, 'filter.')
+  if (embedder !== undefined && filter.ranked !== true) {
+    throw contextError(
+      'ERR_CONTEXT_INVALID_ARGUMENT',
+      'filter.ranked must be true with filter.embed: only a ranking uses vectors',
+    )
+  }
+  return embedder
+}
+
+/** Checks a filter. The caller checks its `signal` and `embed`. */
 export function checkFilter(filter: HistoryFilter, defaultLimit: number): CheckedFilter {
   historyFilter(filter, 'filter')
   const text = optional(filter.text, 'filter.text', checkSearchText)

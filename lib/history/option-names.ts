@@ -1,6 +1,7 @@
 /** The names of all options of this folder's classes, by which `known-options.ts` recognises unknown options. */
 
 import { CANCELLATION, knownOptions } from '../arguments/known-options.ts'
+import { EMBEDDING } from '../embedding/option-names.ts'
 import type {
   AppendOptions,
   CompactPolicy,
@@ -43,6 +44,7 @@ export const tailOptions = knownOptions<TailOptions>('TailOptions', {
 
 export const historyFilter = knownOptions<HistoryFilter>('HistoryFilter', {
   ...CANCELLATION,
+  ...EMBEDDING,
   toolName: true,
   success: true,
   since: true,

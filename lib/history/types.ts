@@ -1,6 +1,7 @@
 /** Public types of the context history. */
 
 import type { CancellationOptions } from '../arguments/types.ts'
+import type { EmbedOptions } from '../embedding/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
 
@@ -190,7 +191,7 @@ export interface TailOptions extends CancellationOptions {
   after?: string | null | undefined
 }
 /** The conditions of `search`. An entry must meet all that are given. */
-export interface HistoryFilter extends CancellationOptions {
+export interface HistoryFilter extends EmbedOptions, CancellationOptions {
   /** The entry's tool is this one, or one of these. */
   toolName?: string | readonly string[] | null | undefined
   success?: boolean | null | undefined
@@ -206,7 +207,8 @@ export interface HistoryFilter extends CancellationOptions {
   /**
    * Ranks entries by how well they match `text`, which is required then: best first; entries with equal scores, the most recent
    * first. Ranks the 10 000 most recent entries that meet the other conditions (fewer when they have more than 64 MiB of text),
-   * by the tool's name, the summary, the first 8 KiB of the parameters' text and the first 32 KiB of the result's text.
+   * by the tool's name, the summary, the first 8 KiB of the parameters' text and the first 32 KiB of the result's text. Required with
+   * `embed`.
    * @default false
    */
   ranked?: boolean | null | undefined

@@ -308,7 +308,8 @@ export class ContextManager<Task extends TaskId = number> {
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */
   async search(query: string, options?: SearchOptions | null): Promise<SearchHit<Task>[]> {
-    return search<Task>(this.#parts.hooks, this.#parts.native, query, options, this.sessionId)
+    const { hooks, native, embeddings } = this.#parts
+    return search<Task>(hooks, native, query, options, this.sessionId, embeddings)
   }
 
   /**

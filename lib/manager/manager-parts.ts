@@ -4,6 +4,7 @@ import { NativeManager } from '#addon'
 import { optional } from '../arguments/checks.ts'
 import { checkCloseTimeout } from '../arguments/timeouts.ts'
 import type { TaskId } from '../arguments/types.ts'
+import { Embeddings } from '../embedding/embeddings.ts'
 import { type Hooks, outbox, registerHooks } from '../native/border.ts'
 import { checkRedaction } from '../redaction/redaction.ts'
 import { AnswerMarks, registerMarks } from './answer-marks.ts'
@@ -30,6 +31,7 @@ export interface ManagerParts<Task extends TaskId> {
   readonly valueOffloading: ValueOffloading
   readonly pointers: PointerQueries<Task>
   readonly selecting: Selecting<Task>
+  readonly embeddings: Embeddings
   readonly sessions: Sessions
 }
 
@@ -53,6 +55,7 @@ export function managerParts<Task extends TaskId>(
   const marks = new AnswerMarks(native, hooks)
   registerMarks(manager, marks)
   const saving = new Saving(native, hooks, options, wanted)
+  const embeddings = new Embeddings(hooks, native)
   return {
     native,
     options,
@@ -62,7 +65,8 @@ export function managerParts<Task extends TaskId>(
     offloading: new Offloading(hooks, policy, marks, saving, options.maxResultBytes),
     valueOffloading: new ValueOffloading(hooks, policy, marks, saving.saveStored),
     pointers: new PointerQueries(native, options, manager),
-    selecting: new Selecting(native, hooks, options),
+    selecting: new Selecting(native, hooks, options, embeddings),
+    embeddings,
     sessions: new Sessions(native, hooks, options),
   }
 }

@@ -1,6 +1,7 @@
 /** The names of all options of this folder's classes, by which `known-options.ts` recognises unknown options. */
 
 import { CANCELLATION, knownOptions, type Names } from '../arguments/known-options.ts'
+import { EMBEDDING } from '../embedding/option-names.ts'
 import type { OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions } from './offload-types.ts'
 import type {
   ContextFilter,
@@ -141,6 +142,7 @@ export const latestOptions = knownOptions<LatestOptions>('LatestOptions', {
 
 export const selectOptions = knownOptions<SelectOptions>('SelectOptions', {
   ...CONTEXT_FILTER,
+  ...EMBEDDING,
   ...CANCELLATION,
   sessions: true,
   limit: true,
@@ -154,13 +156,12 @@ export const selectOptions = knownOptions<SelectOptions>('SelectOptions', {
   fill: true,
   selector: true,
   selectorTimeout: true,
-  embed: true,
-  embedTimeout: true,
   explain: true,
 })
 
 export const searchOptions = knownOptions<SearchOptions>('SearchOptions', {
   ...CONTEXT_FILTER,
+  ...EMBEDDING,
   ...CANCELLATION,
   sessions: true,
   limit: true,

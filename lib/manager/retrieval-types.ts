@@ -1,6 +1,7 @@
 /** Public types of selecting, searching, slicing and offloading stored outputs. */
 
 import type { CancellationOptions, TaskId, Time } from '../arguments/types.ts'
+import type { EmbedOptions } from '../embedding/types.ts'
 import type { ContextPointer, SelectablePointer, SessionScope } from './types.ts'
 
 /** Conditions for contexts. A context must meet all that are given. An empty array matches no context. */
@@ -20,7 +21,7 @@ export interface ContextFilter {
 }
 
 /** Options of `selectContexts`. An option that is `undefined` or `null` has its default. */
-export interface SelectOptions extends ContextFilter, CancellationOptions {
+export interface SelectOptions extends ContextFilter, EmbedOptions, CancellationOptions {
   /**
    * Which contexts are considered. `'own'`: those that this manager has pointers of. `'all'`: every context file of the
    * directory. An array: those of the sessions with these ids. Only `'own'` can be combined with `pointers` or `embed`.
@@ -89,20 +90,6 @@ export interface SelectOptions extends ContextFilter, CancellationOptions {
    */
   selectorTimeout?: number | null | undefined
   /**
-   * Returns an embedding vector for each text, in order; all vectors have the same length. The cosine similarity is combined with
-   * the ranker's score, so that a context that shares no word with the query can be selected. The function is called with batches
-   * of up to 64 texts of contexts without a vector (the description and the beginning of the result, 2 000 characters), latest
-   * first, and then with the query. Vectors are cached until their contexts are removed, up to 64 MiB: use one embedding model
-   * per manager. If the function fails, the ranker selects without vectors and `onDebug` reports it. Concurrent calls share the
-   * work and do not wait for each other's `embed`; a text may be embedded twice.
-   */
-  embed?: Embed | null | undefined
-  /**
-   * Timeout of each call of `embed`, in ms; `Infinity` disables it. When it expires, the ranker selects without vectors.
-   * @default 10000
-   */
-  embedTimeout?: number | null | undefined
-  /**
    * Adds to each selected context the matched terms with their fields, and the parts of its score.
    * @default false
    */
@@ -163,17 +150,11 @@ export interface SelectorRequest {
   signal?: AbortSignal
 }
 
-/** Returns an embedding vector for each text, in order; all vectors have the same length. */
-export type Embed = (
-  texts: readonly string[],
-  options: { signal?: AbortSignal },
-) => readonly ArrayLike<number>[] | Promise<readonly ArrayLike<number>[]>
-
 /** Options of `search`. An option that is `undefined` or `null` has its default. */
-export interface SearchOptions extends ContextFilter, CancellationOptions {
+export interface SearchOptions extends ContextFilter, EmbedOptions, CancellationOptions {
   /**
    * Which contexts are searched. `'own'`: those that this manager has pointers of. `'all'`: every context in the directory. An
-   * array: those of the sessions with these ids.
+   * array: those of the sessions with these ids. Only `'own'` can be combined with `embed`.
    * @default 'own'
    */
   sessions?: SessionScope | null | undefined
@@ -210,8 +191,8 @@ export interface SearchHit<Task extends TaskId = number> extends ContextPointer<
    */
   matchedBy?: 'fuzzy'
   /**
-   * The passages that match best, best first. Empty when only the tool's name or the description matches, and when the query has
-   * only filters and exclusions.
+   * The passages that match best, best first. Empty when only the tool's name, the description or the vector matches, and when the
+   * query has only filters and exclusions.
    */
   snippets: SearchSnippet[]
   /**

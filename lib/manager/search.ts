@@ -4,6 +4,8 @@ import type { NativeManager } from '#addon'
 import { checkBoolean, checkText, checkWhole, optional, readSignal, wholeUpTo } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
 import type { TaskId } from '../arguments/types.ts'
+import type { Embeddings } from '../embedding/embeddings.ts'
+import { checkEmbedder } from '../embedding/options.ts'
 import { cancellable, type Hooks } from '../native/border.ts'
 import { checkContextFilter, checkSessionScope, sessionTokens } from './filter.ts'
 import { searchOptions } from './option-names.ts'
@@ -22,11 +24,17 @@ export async function search<Task extends TaskId>(
   query: string,
   options: SearchOptions | null | undefined,
   ownSession: string,
+  embeddings: Embeddings,
 ): Promise<SearchHit<Task>[]> {
   checkText(query, 'query')
   const given = optional(options, 'options', searchOptions) ?? {}
   const scope = given.sessions ?? 'own'
   const sessions = checkSessionScope(scope, 'options.sessions', ownSession)
+  const embedder = checkEmbedder(given, 'options.')
+  if (scope !== 'own' && embedder !== undefined) {
+    throw invalidArgument('options.embed', 'absent beside sessions', given.embed)
+  }
+  const signal = readSignal(given)
   const request = JSON.stringify({
     query: query.toWellFormed(),
     allSessions: scope !== 'own',
@@ -39,11 +47,16 @@ export async function search<Task extends TaskId>(
       sessions: scope === 'own' ? undefined : sessionTokens(sessions),
     },
   })
+  const embedded =
+    embedder &&
+    (await embeddings.queryOf(embedder, signal, (operation, vectors, limit) =>
+      native.textsToSearch(operation, request, vectors, limit),
+    ))
   return cancellable(
     hooks,
     native,
-    readSignal(given),
-    (operation) => native.search(operation, request),
+    signal,
+    (operation) => native.search(operation, request, embedded),
     (_, texts) => texts.flatMap((text) => JSON.parse(text) as SearchHit<Task>[]),
   )
 }

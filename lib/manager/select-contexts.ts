@@ -1,24 +1,18 @@
 /** `selectContexts`: checks the options, and performs the parts of a selection that call the caller's functions; the native side does the ranking. */
 
-import type { NativeManager } from '#addon'
+import type { NativeEmbedded, NativeManager } from '#addon'
 import { checkBoolean, checkFunction, checkWhole, count, optional, readSignal, wholeUpTo } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
 import { tokensOf } from '../arguments/tokens.ts'
 import type { TaskId } from '../arguments/types.ts'
+import type { Embeddings } from '../embedding/embeddings.ts'
+import { type CheckedEmbedder, checkEmbedder } from '../embedding/options.ts'
 import { cancellable, debug, type Hooks } from '../native/border.ts'
 import { checkPointer } from './candidates.ts'
-import { Embeddings } from './embeddings.ts'
 import { type CheckedContextFilter, checkContextFilter, checkSessionScope, sessionTokens } from './filter.ts'
 import { selectOptions } from './option-names.ts'
 import { fromRow, type PointerOrigin, type Row } from './pointers.ts'
-import type {
-  ContextSelector,
-  Embed,
-  MatchedTerm,
-  ScoreParts,
-  SelectedContext,
-  SelectOptions,
-} from './retrieval-types.ts'
+import type { ContextSelector, MatchedTerm, ScoreParts, SelectedContext, SelectOptions } from './retrieval-types.ts'
 import { askSelector } from './selector.ts'
 import type { ContextPointer, SelectablePointer } from './types.ts'
 
@@ -28,7 +22,6 @@ const OFFERED = 50
 const LARGEST_COUNTED = 1_048_576
 const MAXIMUM_NEIGHBOURS = 100
 const DEFAULT_SELECTOR_TIMEOUT = 60_000
-const DEFAULT_EMBED_TIMEOUT = 10_000
 
 type CountTokens = NonNullable<SelectOptions['countTokens']>
 
@@ -59,8 +52,7 @@ interface CheckedSelection {
   readonly countTokens: CountTokens | undefined
   readonly selector: ContextSelector | undefined
   readonly selectorTimeout: number
-  readonly embed: Embed | undefined
-  readonly embedTimeout: number
+  readonly embedder: CheckedEmbedder | undefined
   readonly signal: AbortSignal | undefined
 }
 
@@ -86,9 +78,10 @@ export class Selecting<Task extends TaskId> {
   readonly #native: NativeManager
   readonly #hooks: Hooks
   readonly #origin: PointerOrigin
-  readonly #embeddings = new Embeddings()
+  readonly #embeddings: Embeddings
 
-  constructor(native: NativeManager, hooks: Hooks, origin: PointerOrigin) {
+  constructor(native: NativeManager, hooks: Hooks, origin: PointerOrigin, embeddings: Embeddings) {
+    this.#embeddings = embeddings
     this.#native = native
     this.#hooks = hooks
     this.#origin = origin
@@ -96,38 +89,31 @@ export class Selecting<Task extends TaskId> {
 
   async select(query: string, options: SelectOptions | null | undefined): Promise<SelectedContext<Task>[]> {
     const selection = checkSelection(options, this.#origin.session)
-    const { request, embed, embedTimeout, signal } = selection
+    const { request, embedder, signal } = selection
     signal?.throwIfAborted()
     if (request.bounds.limit === 0) {
       return []
     }
-    let vector: Float32Array | undefined
-    if (embed !== undefined) {
-      vector = await this.#embeddings.vectorOf({
-        native: this.#native,
-        hooks: this.#hooks,
-        query,
-        request: JSON.stringify(request),
-        embed,
-        timeout: embedTimeout,
-        signal,
-      })
-    }
-    return (await this.#byModel(query, selection, vector)) ?? this.#byRank(query, selection, vector)
+    const embedded =
+      embedder &&
+      (await this.#embeddings.queryOf(embedder, signal, (operation, vectors, limit) =>
+        this.#native.textsToSelect(operation, query, JSON.stringify(request), vectors, limit),
+      ))
+    return (await this.#byModel(query, selection, embedded)) ?? this.#byRank(query, selection, embedded)
   }
 
   /** Selects by rank. */
   async #byRank(
     query: string,
     { request, isFillGiven, countTokens, signal }: CheckedSelection,
-    vector: Float32Array | undefined,
+    embedded: NativeEmbedded | undefined,
   ): Promise<SelectedContext<Task>[]> {
     if (countTokens === undefined) {
-      const { isMatched, pages } = await this.#ask(query, request, vector, signal)
+      const { isMatched, pages } = await this.#ask(query, request, embedded, signal)
       const selected = pages.flatMap((page) => this.#read(page))
       return isMatched || isFillGiven || !request.fill ? selected : selected.reverse()
     }
-    const { isMatched, pages } = await this.#ask(query, { ...request, isOpen: true }, vector, signal)
+    const { isMatched, pages } = await this.#ask(query, { ...request, isOpen: true }, embedded, signal)
     const packing = new Packing<Task>(request.bounds, countTokens)
     let isHitTaken = false
     for (const page of pages) {
@@ -151,13 +137,13 @@ export class Selecting<Task extends TaskId> {
   async #byModel(
     query: string,
     { request, isFillGiven: fill, selector, selectorTimeout, countTokens, signal }: CheckedSelection,
-    vector: Float32Array | undefined,
+    embedded: NativeEmbedded | undefined,
   ): Promise<SelectedContext<Task>[] | undefined> {
     if (selector === undefined) {
       return undefined
     }
     const offered = { ...request, fill, bounds: { limit: OFFERED } }
-    const { pages } = await this.#ask(query, offered, vector, signal)
+    const { pages } = await this.#ask(query, offered, embedded, signal)
     const candidates = pages.flatMap((page) => this.#read(page))
     if (candidates.length === 0) {
       return []
@@ -206,14 +192,14 @@ export class Selecting<Task extends TaskId> {
   #ask(
     query: string,
     request: SelectionRequest & { isOpen?: boolean },
-    vector: Float32Array | undefined,
+    embedded: NativeEmbedded | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
     return cancellable(
       this.#hooks,
       this.#native,
       signal,
-      (operation) => this.#native.select(operation, query, JSON.stringify(request), vector),
+      (operation) => this.#native.select(operation, query, JSON.stringify(request), embedded),
       (_, [head = '{}', ...pages]) => ({ ...(JSON.parse(head) as { isMatched: boolean }), pages }),
     )
   }
@@ -316,8 +302,7 @@ function checkSelection(options: SelectOptions | null | undefined, ownSession: s
     countTokens: maxTokens === Number.POSITIVE_INFINITY ? undefined : countTokens,
     selector: optional(given.selector, 'options.selector', checkFunction),
     selectorTimeout: count(given.selectorTimeout, 'options.selectorTimeout', DEFAULT_SELECTOR_TIMEOUT),
-    embed: optional(given.embed, 'options.embed', checkFunction),
-    embedTimeout: count(given.embedTimeout, 'options.embedTimeout', DEFAULT_EMBED_TIMEOUT),
+    embedder: checkEmbedder(given, 'options.'),
     signal,
   }
 }

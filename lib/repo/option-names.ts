@@ -1,6 +1,7 @@
 /** The names of all options of this folder's classes, by which `known-options.ts` recognises unknown options. */
 
 import { CANCELLATION, knownOptions, type Names } from '../arguments/known-options.ts'
+import { EMBEDDING } from '../embedding/option-names.ts'
 import type {
   AppendSummaryOptions,
   ContextPackOptions,
@@ -58,6 +59,7 @@ export const appendSummaryOptions = knownOptions<AppendSummaryOptions>('AppendSu
 
 export const packOptions = knownOptions<ContextPackOptions>('ContextPackOptions', {
   ...CANCELLATION,
+  ...EMBEDDING,
   query: true,
   latestSummaries: true,
   repoMap: true,

@@ -12,6 +12,7 @@ import {
 } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { tokensOf } from '../arguments/tokens.ts'
+import { type CheckedEmbedder, checkEmbedder } from '../embedding/options.ts'
 import { packOptions, repoMapFocus } from './option-names.ts'
 import type { ContextPackOptions, RepoMapFocus } from './types.ts'
 
@@ -38,6 +39,7 @@ export interface TokenBudget {
 interface CheckedPack {
   readonly request: PackRequest
   readonly tokens: TokenBudget | undefined
+  readonly embedder: CheckedEmbedder | undefined
   readonly signal: AbortSignal | undefined
 }
 
@@ -53,6 +55,7 @@ export function checkPack(options: ContextPackOptions | null | undefined): Check
       focus,
     },
     tokens: checkTokens(given),
+    embedder: checkEmbedder(given, ''),
     signal: readSignal(given),
   }
 }

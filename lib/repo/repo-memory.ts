@@ -5,6 +5,8 @@ import { checkFilled, checkPath, optional } from '../arguments/checks.ts'
 import { contextError } from '../arguments/errors.ts'
 import { readCancellation } from '../arguments/known-options.ts'
 import type { CancellationOptions } from '../arguments/types.ts'
+import { Embeddings } from '../embedding/embeddings.ts'
+import type { CheckedEmbedder } from '../embedding/options.ts'
 import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
 import { describeFileSystem } from '../native/file-system.ts'
 import { checkRedaction, joinFindings, reportRedaction } from '../redaction/redaction.ts'
@@ -93,6 +95,7 @@ export class RepoMemory {
   readonly #closeTimeout: number
   readonly #workspace: string | undefined
   readonly #hooks: Hooks
+  readonly #embeddings: Embeddings
 
   private constructor(opened: Opened) {
     if (!(opened instanceof Opened)) {
@@ -122,6 +125,7 @@ export class RepoMemory {
       },
       hooks.redaction?.redactor.native,
     )
+    this.#embeddings = new Embeddings(hooks, this.#native)
     debug(hooks, 'RepoMemory opened', { directory: this.#directory, workspace: this.#workspace })
   }
 
@@ -427,11 +431,11 @@ export class RepoMemory {
   }
 
   async #pack(call: string, maxChars: number, options: ContextPackOptions | null | undefined): Promise<ContextPack> {
-    const { most, request, tokens, signal } = reading(call, () => ({
+    const { most, request, tokens, embedder, signal } = reading(call, () => ({
       most: checkMaxChars(maxChars, 'maxChars'),
       ...checkPack(options),
     }))
-    return this.#withPack(call, request, signal, (render) =>
+    return this.#withPack(call, request, embedder, signal, (render) =>
       tokens === undefined ? render(most) : fitTokens(render, most, tokens),
     )
   }
@@ -440,10 +444,16 @@ export class RepoMemory {
   async #withPack(
     call: string,
     request: PackRequest,
+    embedder: CheckedEmbedder | undefined,
     signal: AbortSignal | undefined,
     use: (render: (maxChars: number) => Promise<ContextPack>) => Promise<ContextPack>,
   ): Promise<ContextPack> {
     const asked = this.#request(call, () => request)
+    const embedded =
+      embedder &&
+      (await this.#embeddings.queryOf(embedder, signal, (operation, vectors, limit) =>
+        this.#native.textsToPack(operation, asked, vectors, limit),
+      ))
     let pack = 0
     try {
       await cancellable(
@@ -452,7 +462,7 @@ export class RepoMemory {
         signal,
         (operation) => {
           pack = operation
-          this.#native.preparePack(operation, asked)
+          this.#native.preparePack(operation, asked, embedded)
         },
         () => {},
       )

@@ -1,6 +1,7 @@
 /** Public types of the repository memory. */
 
 import type { CancellationOptions } from '../arguments/types.ts'
+import type { EmbedOptions } from '../embedding/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
 
@@ -215,8 +216,8 @@ export interface NoteInput {
 }
 
 /** Options of `buildContextFromMemory` and `contextPack`. An option that is `undefined` or `null` has its default. */
-export interface ContextPackOptions extends CancellationOptions {
-  /** The task of the model: records that share a word with it come first. */
+export interface ContextPackOptions extends EmbedOptions, CancellationOptions {
+  /** The task of the model: records that share a word with it come first, and with `embed` those that mean the same. */
   query?: string | null | undefined
   /**
    * The number of the latest summaries that are considered.

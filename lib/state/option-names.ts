@@ -1,6 +1,7 @@
 /** The names of all options of this folder's classes, by which `known-options.ts` recognises unknown options. */
 
 import { CANCELLATION, knownOptions, type Names } from '../arguments/known-options.ts'
+import { EMBEDDING } from '../embedding/option-names.ts'
 import type {
   StateComparison,
   StateDeleteOptions,
@@ -64,6 +65,7 @@ export const stateListOptions = knownOptions<StateListOptions>('StateListOptions
 
 export const stateSearchOptions = knownOptions<StateSearchOptions>('StateSearchOptions', {
   ...CANCELLATION,
+  ...EMBEDDING,
   filter: true,
   limit: true,
 })

@@ -5,6 +5,8 @@ import { checkFunction, checkPath, checkText, checkWhole, count, optional, readS
 import { asContextError, invalidArgument } from '../arguments/errors.ts'
 import { readCancellation } from '../arguments/known-options.ts'
 import type { CancellationOptions } from '../arguments/types.ts'
+import { Embeddings } from '../embedding/embeddings.ts'
+import { checkEmbedder } from '../embedding/options.ts'
 import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
 import { resolveFile } from '../native/file-system.ts'
 import { checkRedaction } from '../redaction/redaction.ts'
@@ -71,6 +73,7 @@ export class StateStore {
   readonly #options: CheckedStateOptions
   readonly #root: CheckedNamespace
   readonly #hooks: Hooks
+  readonly #embeddings: Embeddings
   readonly #watchers = new Set<Watcher>()
 
   /** Does not access the disk: the first call does. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
@@ -85,6 +88,7 @@ export class StateStore {
       { ...this.#options, id: registerHooks(this.#hooks), root: this.#root.segments.length },
       redaction?.redactor.native,
     )
+    this.#embeddings = new Embeddings(this.#hooks, this.#native)
     debug(this.#hooks, 'StateStore initialized', { path: this.path })
   }
 
@@ -198,16 +202,24 @@ export class StateStore {
     const below = checkPrefix(prefix, 'prefix')
     checkText(query, 'query')
     const given = optional(options, 'options', stateSearchOptions) ?? {}
-    const request = {
+    const embedder = checkEmbedder(given, '')
+    const signal = readSignal(given)
+    const request = JSON.stringify({
       query: query.toWellFormed(),
       filter: optional(given.filter, 'filter', checkStateFilter) ?? [],
       limit: checkLimit(given.limit, DEFAULT_SEARCH_LIMIT),
-    }
+    })
+    const place = this.#root.text + below.text
+    const embedded =
+      embedder &&
+      (await this.#embeddings.queryOf(embedder, signal, (operation, vectors, limit) =>
+        this.#native.textsToSearch(operation, place, request, vectors, limit),
+      ))
     return cancellable(
       this.#hooks,
       this.#native,
-      readSignal(given),
-      (operation) => this.#native.search(operation, this.#root.text + below.text, JSON.stringify(request)),
+      signal,
+      (operation) => this.#native.search(operation, place, request, embedded),
       (text, parts) => {
         const { json, rest } = partsOf(text, parts)
         return completeItems<StateHit>((JSON.parse(json) as { items: StateHit[] }).items, rest)

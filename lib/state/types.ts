@@ -1,6 +1,7 @@
 /** Public types of the state store. */
 
 import type { CancellationOptions, JsonValue, Time } from '../arguments/types.ts'
+import type { EmbedOptions } from '../embedding/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
 
 /** Options of a state store. An option that is `undefined` or `null` has its default. */
@@ -160,7 +161,7 @@ export interface StatePage {
 }
 
 /** Options of `search()`. */
-export interface StateSearchOptions extends CancellationOptions {
+export interface StateSearchOptions extends EmbedOptions, CancellationOptions {
   /** Conditions that the values must meet. Values that are bytes meet no condition. */
   filter?: StateFilter | null | undefined
   /** @default 10 */

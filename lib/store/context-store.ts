@@ -7,6 +7,7 @@ import { asContextError } from '../arguments/errors.ts'
 import { readCancellation } from '../arguments/known-options.ts'
 import { checkCloseTimeout } from '../arguments/timeouts.ts'
 import type { CancellationOptions } from '../arguments/types.ts'
+import { Embeddings } from '../embedding/embeddings.ts'
 import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
 import { checkRedaction, reportRedaction } from '../redaction/redaction.ts'
 import type { RedactionFinding } from '../redaction/types.ts'
@@ -16,7 +17,14 @@ import { checkHousekeeping, housekeep } from './housekeeping.ts'
 import { storeDirectory } from './location.ts'
 import { storeOptions, updateOptions } from './option-names.ts'
 import { type CheckedStoreOptions, checkStoreOptions } from './options.ts'
-import { asStored, checkRelatedOptions, checkStoreFilter, checkStoreQuery, meetsNothing } from './query.ts'
+import {
+  asStored,
+  checkQueryEmbedder,
+  checkRelatedOptions,
+  checkStoreFilter,
+  checkStoreQuery,
+  meetsNothing,
+} from './query.ts'
 import type {
   ContextStoreConfig,
   ContextStoreOptions,
@@ -61,6 +69,7 @@ export class ContextStore {
   readonly #closeTimeout: number
   readonly #bounds: EntryBounds
   readonly #hooks: Hooks
+  readonly #embeddings: Embeddings
   readonly #files: SessionFiles
 
   /** Does not access the disk: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
@@ -75,6 +84,7 @@ export class ContextStore {
     this.#hooks = { fileSystem: options.fileSystem ?? undefined, onDebug: options.onDebug ?? undefined, redaction }
     this.#files = new SessionFiles(checked.path, this.#hooks.fileSystem)
     this.#native = new NativeStore(outbox, { ...checked, id: registerHooks(this.#hooks) }, redaction?.redactor.native)
+    this.#embeddings = new Embeddings(this.#hooks, this.#native)
     debug(this.#hooks, 'ContextStore initialized', {
       path: checked.path,
       agent: checked.agent,
@@ -151,17 +161,21 @@ export class ContextStore {
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */
   async search(query: StoreQuery): Promise<StoreEntry[]> {
-    const { signal, wanted } = this.#read('search', () => ({
+    const { signal, wanted, embedder } = this.#read('search', () => ({
       wanted: asStored(checkStoreQuery(query), this.#hooks.redaction?.redactor),
+      embedder: checkQueryEmbedder(query),
       signal: readSignal(query),
     }))
-    return meetsNothing(wanted)
-      ? []
-      : this.#find(
-          'search',
-          this.#request('search', () => wanted),
-          signal,
-        )
+    if (meetsNothing(wanted)) {
+      return []
+    }
+    const request = this.#request('search', () => wanted)
+    const embedded =
+      embedder &&
+      (await this.#embeddings.queryOf(embedder, signal, (operation, vectors, limit) =>
+        this.#native.textsToSearch(operation, request, vectors, limit),
+      ))
+    return this.#find(signal, (operation) => this.#native.search(operation, request, embedded))
   }
 
   /** As {@link ContextStore.search}, but without the entries' contents: returns their metadata, the latest first. */
@@ -170,13 +184,11 @@ export class ContextStore {
       wanted: asStored(checkStoreFilter(filter ?? {}), this.#hooks.redaction?.redactor),
       signal: readSignal(filter),
     }))
-    return meetsNothing(wanted)
-      ? []
-      : this.#find(
-          'list',
-          this.#request('list', () => wanted),
-          signal,
-        )
+    if (meetsNothing(wanted)) {
+      return []
+    }
+    const request = this.#request('list', () => wanted)
+    return this.#find(signal, (operation) => this.#native.list(operation, request))
   }
 
   /**
@@ -262,13 +274,11 @@ export class ContextStore {
       wanted: { path: this.#entryPath(path, 'path'), ...checkRelatedOptions(options) },
       signal: readSignal(options),
     }))
-    return wanted.limit === 0
-      ? []
-      : this.#find(
-          'related',
-          this.#request('related', () => wanted),
-          signal,
-        )
+    if (wanted.limit === 0) {
+      return []
+    }
+    const request = this.#request('related', () => wanted)
+    return this.#find(signal, (operation) => this.#native.related(operation, request))
   }
 
   /**
@@ -367,17 +377,11 @@ export class ContextStore {
   }
 
   #find<Entry extends StoreEntrySummary>(
-    method: 'search' | 'list' | 'related',
-    request: string,
     signal: AbortSignal | undefined,
+    start: (operation: number) => void,
   ): Promise<Entry[]> {
-    return cancellable(
-      this.#hooks,
-      this.#native,
-      signal,
-      (operation) => this.#native[method](operation, request),
-      (_, texts) =>
-        texts.flatMap((text) => (JSON.parse(text) as WithoutFile<Entry>[]).map((entry) => this.#whole<Entry>(entry))),
+    return cancellable(this.#hooks, this.#native, signal, start, (_, texts) =>
+      texts.flatMap((text) => (JSON.parse(text) as WithoutFile<Entry>[]).map((entry) => this.#whole<Entry>(entry))),
     )
   }
 

@@ -1,6 +1,7 @@
 /** The names of all options of this folder's classes, by which `known-options.ts` recognises unknown options. */
 
 import { CANCELLATION, knownOptions, type Names } from '../arguments/known-options.ts'
+import { EMBEDDING } from '../embedding/option-names.ts'
 import type {
   ContextStoreOptions,
   HousekeepingPolicy,
@@ -80,6 +81,7 @@ export const storeFilter = knownOptions<StoreFilter>('StoreFilter', STORE_FILTER
 
 export const storeQuery = knownOptions<StoreQuery>('StoreQuery', {
   ...STORE_FILTER,
+  ...EMBEDDING,
   query: true,
   ranked: true,
 })

@@ -3,6 +3,7 @@
 import { checkBoolean, checkString, checkTags, count, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { checkTime } from '../arguments/timestamps.ts'
+import { type CheckedEmbedder, checkEmbedder } from '../embedding/options.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { checkType } from './entry.ts'
 import { relatedOptions, storeFilter, storeQuery, storeTagFilter } from './option-names.ts'
@@ -55,7 +56,19 @@ function checkConditions(filter: StoreFilter, name: string, defaultLimit: number
   }
 }
 
-/** Checks a query. The caller checks its `signal`. */
+/** Checks `embed` of a query, which has to be ranked then. */
+export function checkQueryEmbedder(query: StoreQuery): CheckedEmbedder | undefined {
+  const embedder = checkEmbedder(query, 'query.')
+  if (embedder !== undefined && query.ranked !== true) {
+    throw contextError(
+      'ERR_CONTEXT_INVALID_ARGUMENT',
+      'query.ranked must be true with query.embed: only a ranking uses vectors',
+    )
+  }
+  return embedder
+}
+
+/** Checks a query. The caller checks its `signal` and `embed`. */
 export function checkStoreQuery(query: StoreQuery): CheckedStoreQuery {
   const filter = checkConditions(storeQuery(query, 'query'), 'query', DEFAULT_SEARCH_LIMIT)
   const text = optional(query.query, 'query.query', checkString)

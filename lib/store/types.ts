@@ -1,6 +1,7 @@
 /** Public types of the context store. */
 
 import type { CancellationOptions, Time } from '../arguments/types.ts'
+import type { EmbedOptions } from '../embedding/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
 
@@ -216,7 +217,7 @@ export interface StoreTagFilter {
 }
 
 /** The query of `search`, with its conditions. */
-export interface StoreQuery extends StoreFilter {
+export interface StoreQuery extends StoreFilter, EmbedOptions {
   /**
    * Words to search for in contents, tags and names. An entry must contain all of them, in any inflected form (`connected` finds
    * `connections`). `"exact phrase"`, `prefix*` and `-word` have the same meaning as in `ContextManager.search`.
@@ -224,7 +225,7 @@ export interface StoreQuery extends StoreFilter {
   query?: string | null | undefined
   /**
    * Ranks entries by how well they match `query`, which is required then, best first. An entry needs to contain only one of the
-   * words.
+   * words. Required with `embed`.
    * @default false
    */
   ranked?: boolean | null | undefined

@@ -11,6 +11,7 @@
 //! | [`store`] | `ContextStore`: Markdown files that agents share |
 //! | [`memory`] | `RepoMemory`: knowledge about one repository |
 //! | [`state`] | `StateStore`: keyed documents in a database |
+//! | [`vectors`] | vectors of texts by the caller's embedding model, and their cache |
 //! | [`slices`] | reading parts of a stored result |
 //!
 //! Terms:
@@ -40,6 +41,7 @@ mod safety;
 pub mod slices;
 pub mod state;
 pub mod store;
+pub mod vectors;
 
 pub use blocking::{run_blocking, run_long};
 pub use debug::Debug;

@@ -119,9 +119,10 @@ async fn a_context_holds_no_secret_anywhere() {
         explain: false,
         filter: ContextFilter::default(),
     };
-    let hits = manager.search(&found(secret(9))).await.unwrap();
+    let hits = manager.search(&found(secret(9)), None).await.unwrap();
     assert!(!hits.concat().contains(&saved.path), "found by a secret: {hits:?}");
-    assert!(manager.search(&found("\"the rest\"".to_owned())).await.unwrap().concat().len() > 2);
+    let rest = found("\"the rest\"".to_owned());
+    assert!(manager.search(&rest, None).await.unwrap().concat().len() > 2);
 }
 
 #[tokio::test]

@@ -8,7 +8,8 @@ use std::{path::Path, sync::Arc};
 
 use agent_context_core::{
     Debug,
-    context::{Bounds, ContextFilter, Manager, ManagerOptions, SaveRequest, Selection, normalised},
+    context::{Bounds, ContextFilter, Manager, ManagerOptions, SaveRequest, Selection},
+    vectors::Vectors,
 };
 use contexts::{options, request};
 use serde_json::{Value, json};
@@ -43,10 +44,10 @@ async fn near(
     manager: &Arc<Manager>,
     question: &str,
     selection: Selection,
-    vector: Option<&[f32]>,
+    embedded: Option<(&Vectors, &[f32])>,
 ) -> Found {
-    let vector = vector.map(|vector| normalised(vector).unwrap());
-    let selected = manager.select(question, &selection, vector).await.unwrap();
+    let embedded = embedded.map(|(vectors, query)| vectors.query(query).unwrap());
+    let selected = manager.select(question, &selection, embedded).await.unwrap();
     let rows =
         selected.texts.iter().flat_map(|text| serde_json::from_str::<Vec<Value>>(text).unwrap());
     let chosen = rows.map(|row| {
@@ -163,26 +164,26 @@ async fn texts_to_embed_come_from_memory_and_from_disk_until_there_are_vectors()
         save(&manager, None, "weather").await;
         save(&manager, None, &"long ".repeat(1000)).await;
         let wanted = Selection::default();
-        let (sequences, texts) = manager.texts_without_vector(&wanted, 10).await;
-        assert_eq!(sequences, [1, 0], "the latest first");
-        assert_eq!(texts[1], "tool: weather\nweather");
+        let vectors = manager.vectors(None);
+        let texts = manager.texts_to_select(&wanted, &vectors, 10).await;
+        assert_eq!(texts[1], "tool: weather\nweather", "the latest first");
         assert_eq!(texts[0].chars().count(), 1999, "2000 characters, the last of them a space");
-        let vectors = [(1, [0.0, 1.0]), (0, [1.0, 0.0])];
-        let vectors = vectors.map(|(sequence, vector)| (sequence, normalised(&vector).unwrap()));
-        manager.add_vectors(vectors.clone().into_iter());
-        assert!(manager.texts_without_vector(&wanted, 10).await.0.is_empty());
-        let found = near(&manager, "nothing shared", wanted.clone(), Some(&[1.0, 0.1])).await;
+        vectors.add(texts.clone(), vec![0.0, 1.0, 1.0, 0.0]).await;
+        assert!(manager.texts_to_select(&wanted, &vectors, 10).await.is_empty());
+        let query = Some((&vectors, &[1.0, 0.1][..]));
+        let found = near(&manager, "nothing shared", wanted.clone(), query).await;
         assert_eq!((found.is_matched, found.texts()), (true, vec!["weather"]));
-        let fused = near(&manager, "long", wanted.clone(), Some(&[1.0, 0.1])).await;
+        let fused = near(&manager, "long", wanted.clone(), query).await;
         assert_eq!(fused.chosen.len(), 2);
         assert!(fused.texts()[0].starts_with("long"), "terms count more");
         let path = manager.list(None).await.unwrap();
         let listed: Vec<Value> = serde_json::from_str(&path[0]).unwrap();
         assert!(manager.forget(listed[0]["filepath"].as_str().unwrap()).await.unwrap());
-        manager.add_vectors(vectors.into_iter());
-        let other = near(&manager, "nothing shared", wanted.clone(), Some(&[1.0, 0.0, 0.0])).await;
+        let other = Some((&vectors, &[1.0, 0.0, 0.0][..]));
+        let other = near(&manager, "nothing shared", wanted.clone(), other).await;
         assert!(!other.is_matched, "vectors of another length do not count");
-        assert_eq!(manager.texts_without_vector(&wanted, 10).await.0.len(), 1, "and are made anew");
+        let texts = manager.texts_to_select(&wanted, &vectors, 10).await;
+        assert_eq!(texts.len(), 1, "and are computed again");
         manager.clear(manager.begin_clear()).await.unwrap();
     }
 }

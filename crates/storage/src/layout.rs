@@ -10,6 +10,7 @@
 //! ├── .<16 hex>.lease             locked while its process lives, lists the sessions it keeps
 //! ├── .<16 hex>.session           a session that its caller named, until it ends; the hex is a digest of the name
 //! ├── .handles                    a cache: which file each handle means, in rows of one size
+//! ├── .vectors/<16 hex>.index     a cache: vectors of texts by the embedding model with that hash
 //! ├── .answer-key                 the random key of the signatures in the context tools' answers; never removed
 //! └── ..answer-key.<16 hex>.tmp   a temporary file that will be renamed to `.answer-key`
 //!
@@ -18,6 +19,7 @@
 //! ├── context.jsonl.lock          locked by a process that changes the log; empty, never removed
 //! ├── context.jsonl.compaction.lock  locked by the process that compacts the log in the background; empty, never removed
 //! ├── context.jsonl.index         a cache: the offsets of records
+//! ├── context.jsonl.vectors/      caches of vectors, as in a context directory
 //! └── .context.jsonl.<16 hex>.tmp a temporary file that will replace one of them
 //!
 //! <context store>/
@@ -25,6 +27,7 @@
 //! ├── .context-store.lock         locked by a process that changes an entry; empty, never removed
 //! ├── .context-store.journal      a pending change of several entries
 //! ├── .context-store.index        a cache: metadata of the entries
+//! ├── .context-store.vectors/     caches of vectors, as in a context directory
 //! └── .<name>.<16 hex>.tmp        a temporary file that will replace one of these, in the same directory
 //!
 //! <root of repository memories>/repos/<repository's hash: 64 hex>/
@@ -32,6 +35,7 @@
 //! ├── memory.json.lock            locked by a process that changes them; empty, never removed
 //! ├── summaries.jsonl             summaries of steps, one per line
 //! ├── summaries.jsonl.lock        locked by a process that changes them; empty, never removed
+//! ├── .vectors/                   caches of vectors, as in a context directory
 //! ├── indexes/
 //! │   ├── symbols-<16 hex>.index  a cache: definitions and references in the workspace with that hash
 //! │   └── .<name>.<16 hex>.tmp    a temporary file that will replace it
@@ -58,6 +62,7 @@ const LEASE_SUFFIX: &str = ".lease";
 const LOCK_SUFFIX: &str = ".lock";
 const COMPACTION_SUFFIX: &str = ".compaction";
 const INDEX_SUFFIX: &str = ".index";
+const VECTORS_SUFFIX: &str = ".vectors";
 const SESSION_SUFFIX: &str = ".session";
 /// The cache of handles: which file of a context directory each handle refers to.
 pub const HANDLES: &str = ".handles";
@@ -71,6 +76,8 @@ pub const STORE_LOCK: &str = ".context-store.lock";
 pub const STORE_JOURNAL: &str = ".context-store.journal";
 /// The index of a context store: a cache of the metadata of its entries.
 pub const STORE_INDEX: &str = ".context-store.index";
+/// The base of the names of a context store's further caches.
+pub const STORE: &str = ".context-store";
 /// The directory of the memories of repositories.
 pub const REPOSITORIES: &str = "repos";
 /// Conventions, decisions and notes about a repository.
@@ -299,6 +306,31 @@ pub fn is_symbols(name: &str) -> bool {
     name.strip_prefix("symbols-")
         .and_then(|rest| rest.strip_suffix(INDEX_SUFFIX))
         .is_some_and(|hash| is_hex(hash, 16))
+}
+
+/// The directory of the caches of vectors of `name`; without a name, of everything beside it.
+#[must_use]
+pub fn vectors(name: &str) -> String {
+    format!("{name}{VECTORS_SUFFIX}")
+}
+
+/// The file of the vectors of an embedding model, in such a directory.
+#[must_use]
+pub fn vectors_of(model: &str) -> String {
+    format!("{}{INDEX_SUFFIX}", short_digest(model.as_bytes()))
+}
+
+/// Whether a name is that of a file of vectors.
+#[must_use]
+pub fn is_vectors(name: &str) -> bool {
+    name.strip_suffix(INDEX_SUFFIX).is_some_and(|hash| is_hex(hash, RANDOM))
+}
+
+/// Whether a name is a temporary name for replacing a file of vectors.
+#[must_use]
+pub fn is_vectors_replacement(candidate: &str) -> bool {
+    let name = candidate.get(1..1 + RANDOM + INDEX_SUFFIX.len()).unwrap_or_default();
+    is_vectors(name) && is_replacement(candidate, name)
 }
 
 /// A new temporary name for a file that will replace `name`.

@@ -58,6 +58,7 @@ pub use query::text_search::{Examined, Field, SnippetBounds, StoredTexts, TextSe
 pub use query::verifier::Verifier;
 pub use scoring::boosts::{Boosts, Scored, boost, recency_of_others};
 pub use scoring::explain::TermMatch;
+pub use scoring::nearness::{add_nearness, fuse, nearness};
 pub use scoring::ranked::{Hit, Ranked, RankedList, Which};
 pub use scoring::top_ranking::{Candidates, TopList};
 

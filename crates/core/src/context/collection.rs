@@ -17,7 +17,7 @@ use super::{
     session::Session,
     stored_text::StoredText,
 };
-use crate::blocking::run_long;
+use crate::{blocking::run_long, vectors::TextDigest};
 
 /// Pointers that are examined with the lock held, between two yields.
 const BATCH: usize = 4096;
@@ -48,6 +48,11 @@ impl<'m> Collection<'m> {
             return self.session.pointers.get(number);
         }
         self.others?.pointer(number)
+    }
+
+    /// The digests of the embedded texts of this manager's contexts, as far as they are known.
+    pub fn embedded_texts(&self, numbers: &[u64]) -> Vec<Option<TextDigest>> {
+        self.session.index.embedded_texts(numbers)
     }
 
     /// The contexts that `accepts` returns true for, with their times and sizes, latest first. Its second argument says

@@ -4,7 +4,7 @@
 use std::sync::{Arc, OnceLock};
 
 use redaction::{Redacted, Redaction};
-use storage::FileSystem;
+use storage::{FileSystem, layout};
 
 use super::{
     answer_key, bounds, bytes,
@@ -34,10 +34,10 @@ use super::{
     sweep::{Mode, SweepReport},
 };
 use crate::{
-    context::vectors::Vector,
     debug::Debug,
     error::{Code, Result},
     slices::{Request, Slice},
+    vectors::{Embedded, Vectors},
 };
 
 /// Stores the tool outputs of one session.
@@ -181,12 +181,16 @@ impl Manager {
     ///
     /// # Errors
     /// `InvalidArgument` for a query without terms or with an invalid time, `Io` if the directory cannot be read.
-    pub async fn search(&self, request: &SearchRequest) -> Result<Listing> {
+    pub async fn search(
+        &self,
+        request: &SearchRequest,
+        embedded: Option<Embedded>,
+    ) -> Result<Listing> {
         self.resumed().await;
-        search::search(&self.session, &self.others, request).await
+        search::search(&self.session, &self.others, request, embedded).await
     }
 
-    /// Selects the contexts that are relevant to a question. `vector` is the question's embedding.
+    /// Selects the contexts that are relevant to a question. `embedded` is the question's embedding.
     ///
     /// # Errors
     /// With `all_sessions`: `UnsafeDirectory`, or `Io` if the directory cannot be read.
@@ -194,14 +198,14 @@ impl Manager {
         &self,
         question: &str,
         selection: &Selection,
-        vector: Option<Vector>,
+        embedded: Option<Embedded>,
     ) -> Result<Selected> {
         self.resumed().await;
         if selection.all_sessions {
             let view = self.view.refreshed(&self.session).await?;
-            return Ok(selection::select(view, question, selection, vector).await);
+            return Ok(selection::select(view, question, selection, embedded).await);
         }
-        Ok(selection::select(&self.session, question, selection, vector).await)
+        Ok(selection::select(&self.session, question, selection, embedded).await)
     }
 
     /// The positions of the candidates that share a term with the query, best first; `None` if a known candidate was
@@ -218,21 +222,38 @@ impl Manager {
         select::rank_ascending(&self.session, query, sequences)
     }
 
-    /// The texts of admitted contexts that have no vector and would get one: at most `limit`, latest first, with the
-    /// numbers of their calls.
-    pub async fn texts_without_vector(
-        &self,
-        selection: &Selection,
-        limit: usize,
-    ) -> (Vec<u64>, Vec<String>) {
-        self.resumed().await;
-        selection::texts_without_vector(&self.session, selection, limit).await
+    /// The vectors of contexts by the embedding model with this name; without a name, new ones in memory.
+    #[must_use]
+    pub fn vectors(&self, model: Option<&str>) -> Vectors {
+        let directory = &self.session.directory;
+        let folder = directory.path().join(layout::vectors(""));
+        Vectors::open(directory.disk.clone(), &folder, model, self.session.debug.clone())
     }
 
-    /// Stores vectors of contexts. Vectors of contexts that were removed meanwhile are dropped.
-    pub fn add_vectors(&self, vectors: impl Iterator<Item = (u64, Vector)>) {
-        let is_known = |sequence| self.session.pointers.contains(sequence);
-        self.session.index.add_vectors(vectors, is_known);
+    /// The texts of contexts that a selection admits and that have no vector: at most `limit`, latest first.
+    pub async fn texts_to_select(
+        &self,
+        selection: &Selection,
+        vectors: &Vectors,
+        limit: usize,
+    ) -> Vec<String> {
+        self.resumed().await;
+        selection::texts_without_vector(&self.session, selection, vectors, limit).await
+    }
+
+    /// As [`Manager::texts_to_select`], for a search. Also returns the text of the query; `None` if it has only filters and
+    /// exclusions.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a query with a syntax error.
+    pub async fn texts_to_search(
+        &self,
+        request: &SearchRequest,
+        vectors: &Vectors,
+        limit: usize,
+    ) -> Result<(Option<String>, Vec<String>)> {
+        self.resumed().await;
+        search::texts_without_vector(&self.session, request, vectors, limit).await
     }
 
     /// Counts and bytes in memory and on disk.

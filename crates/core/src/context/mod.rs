@@ -84,7 +84,6 @@ mod stored_text;
 mod streamed;
 mod sweep;
 mod tiers;
-mod vectors;
 
 pub use bytes::{GivenBytes, GivenPart};
 pub use choice::Bounds;
@@ -111,7 +110,6 @@ pub use sessions::{SessionInfo, SessionState};
 pub use state::Stats;
 pub use streamed::{Envelope, Piece, StreamedResult};
 pub use sweep::{Removal, SweepReport};
-pub use vectors::normalised;
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The index of a manager's outputs: an inverted index of their texts, and the vectors of the caller's embedding model.
+//! The index of a manager's outputs: an inverted index of their texts, and the digests of the texts that are embedded.
 //!
 //! Short outputs are indexed at once. For a long one, a provisional document with its metadata is added, so that
 //! searches can find it, and the text of its result is deferred: the indexing thread adds it later. Searches and
@@ -9,6 +9,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use rustc_hash::FxHashMap;
 use storage::Payload;
 use text_index::{
     Boosts, Candidates, Document, Index, LateText, Query, Question, Ranked, RankedList, TermMatch,
@@ -22,10 +23,7 @@ use super::{
     indexer::{self, Indexing},
     indexing::{DeferredText, IndexedOutput, RecordText, SharedText},
 };
-use crate::{
-    blocking::run_long,
-    context::vectors::{Vector, Vectors},
-};
+use crate::{blocking::run_long, vectors::TextDigest};
 
 /// The longest result that is indexed at once, in bytes of JSON; deferring it would cost as much.
 const AT_ONCE: usize = 4096;
@@ -40,7 +38,8 @@ pub(super) struct OutputIndex {
     directory: Arc<ContextDirectory>,
     words: Index,
     backlog: Backlog,
-    vectors: Mutex<Vectors>,
+    /// The digests of the texts that are embedded, as far as they were read.
+    embedded: Mutex<FxHashMap<u64, TextDigest>>,
     /// Whether [`Self::rank_top`] has been called. If so, the index is prepared for it in the background.
     ranks_top: AtomicBool,
 }
@@ -52,13 +51,13 @@ impl OutputIndex {
             directory,
             words: Index::with_budget(budget),
             backlog: Backlog::default(),
-            vectors: Mutex::default(),
+            embedded: Mutex::default(),
             ranks_top: AtomicBool::new(false),
         }
     }
 
-    fn vectors(&self) -> MutexGuard<'_, Vectors> {
-        self.vectors.lock().unwrap_or_else(PoisonError::into_inner)
+    fn embedded(&self) -> MutexGuard<'_, FxHashMap<u64, TextDigest>> {
+        self.embedded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds an output: completely if it is short, otherwise its metadata only at first.
@@ -89,16 +88,16 @@ impl OutputIndex {
         self.index_in_background();
     }
 
-    /// Removes an output, and its vector.
+    /// Removes an output.
     pub fn remove(&self, sequence: u64) {
         self.words.remove(sequence);
-        self.vectors().remove(sequence);
+        self.embedded().remove(&sequence);
     }
 
-    /// Removes all outputs and vectors.
+    /// Removes all outputs.
     pub fn clear(&self) {
         self.words.clear();
-        self.vectors().clear();
+        self.embedded().clear();
     }
 
     /// Completes once all outputs that were added before are indexed completely. Works on the queue itself meanwhile.
@@ -222,44 +221,26 @@ impl OutputIndex {
     }
 }
 
-/// Vectors.
+/// Embedded texts.
 impl OutputIndex {
-    /// Stores vectors of outputs for which `is_known` returns true. To remove an output, remove it from the data that
-    /// `is_known` reads first, and here afterwards.
-    pub fn add_vectors(
+    /// The digests of the embedded texts of these outputs, as far as they are known.
+    pub fn embedded_texts(&self, sequences: &[u64]) -> Vec<Option<TextDigest>> {
+        let embedded = self.embedded();
+        sequences.iter().map(|sequence| embedded.get(sequence).copied()).collect()
+    }
+
+    /// Keeps the digest of the embedded text of an output for which `is_known` returns true. To remove an output, remove it
+    /// from the data that `is_known` reads first, and here afterwards.
+    pub fn set_embedded_text(
         &self,
-        vectors: impl Iterator<Item = (u64, Vector)>,
+        sequence: u64,
+        text: TextDigest,
         is_known: impl Fn(u64) -> bool,
     ) {
         // Locked before `is_known` is called, so that a concurrent removal happens before both or after both.
-        let mut kept = self.vectors();
-        for (sequence, vector) in vectors {
-            if is_known(sequence) {
-                kept.insert(sequence, vector);
-            }
+        let mut embedded = self.embedded();
+        if is_known(sequence) {
+            embedded.insert(sequence, text);
         }
-    }
-
-    /// At most `limit` of the outputs that have no vector and would get one.
-    pub fn without_vector(&self, outputs: impl Iterator<Item = u64>, limit: usize) -> Vec<u64> {
-        let vectors = self.vectors();
-        outputs.filter(|&sequence| vectors.wants(sequence)).take(limit).collect()
-    }
-
-    /// The vectors of these outputs, where they have one with this many dimensions.
-    pub fn vectors_of(&self, sequences: &[u64], dimensions: usize) -> Vec<Option<Vector>> {
-        self.vectors().get(sequences, dimensions)
-    }
-
-    /// Drops all vectors if their number of dimensions differs from the question's, because they are from another
-    /// model. Returns the number that they had.
-    pub fn drop_other_dimensions(&self, wanted: usize) -> Option<usize> {
-        let mut vectors = self.vectors();
-        let found = vectors.dimensions();
-        let is_other = found != 0 && found != wanted;
-        if is_other {
-            vectors.clear();
-        }
-        is_other.then_some(found)
     }
 }

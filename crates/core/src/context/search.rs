@@ -16,13 +16,17 @@ use super::{
     admission::Admission,
     collection::Collection,
     directory_index::DirectoryIndex,
+    embedding::{Near, missing_texts},
     filter::ContextFilter,
     list::{self, Listing},
     pointer::Pointer,
     selection::shares,
     session::Session,
 };
-use crate::error::{Code, Error, Result};
+use crate::{
+    error::{Code, Error, Result},
+    vectors::{Embedded, Vectors},
+};
 
 /// The number of candidates in the first round.
 const FIRST_CANDIDATES: usize = 64;
@@ -104,7 +108,7 @@ struct ShownSnippet<'s> {
 }
 
 /// The stored outputs that match the query, best first, as JSON arrays of pointers with score and snippets. `others`
-/// indexes the contexts of other sessions.
+/// indexes the contexts of other sessions. `embedded` is the query's embedding.
 ///
 /// # Errors
 /// `InvalidArgument` for a query without terms or with an invalid time, `Io` if the directory cannot be read.
@@ -112,6 +116,7 @@ pub(super) async fn search(
     session: &Arc<Session>,
     others: &OnceLock<DirectoryIndex>,
     request: &SearchRequest,
+    embedded: Option<Embedded>,
 ) -> Result<Listing> {
     let syntax = SearchSyntax::parse(&request.query)?;
     let admission = Admission::new(&request.filter, &syntax);
@@ -136,6 +141,7 @@ pub(super) async fn search(
         admission,
         limit: request.limit,
         explains: request.explain,
+        embedded,
         hits: Vec::new(),
         examined: FxHashSet::default(),
     };
@@ -157,6 +163,7 @@ pub(super) async fn search(
             admission: Admission::new(&request.filter, &syntax),
             limit: request.limit - hits.len(),
             explains: request.explain,
+            embedded: None,
             hits: Vec::new(),
             examined: found,
         };
@@ -168,6 +175,28 @@ pub(super) async fn search(
     }
     let prefix = session.directory.escaped_prefix();
     Ok(list::arrays(hits, |hit, array| write_hit(&hit, prefix, array)))
+}
+
+/// What a query searches for, and the texts of contexts that it admits and that have no vector: at most `limit`, latest first.
+///
+/// # Errors
+/// `InvalidArgument` for a query with a syntax error.
+pub(super) async fn texts_without_vector(
+    session: &Arc<Session>,
+    request: &SearchRequest,
+    vectors: &Vectors,
+    limit: usize,
+) -> Result<(Option<String>, Vec<String>)> {
+    let syntax = SearchSyntax::parse(&request.query)?;
+    let text = syntax.text();
+    if text.is_none() {
+        return Ok((None, Vec::new()));
+    }
+    let admission = Admission::new(&request.filter, &syntax);
+    let collection = Collection::new(session, None);
+    let chosen = collection.choose(|pointer, _| admission.admits(pointer)).await;
+    let latest_first = chosen.into_iter().map(|(_, number, _)| number);
+    Ok((text, missing_texts(session, vectors, latest_first, limit).await))
 }
 
 /// Appends a pointer, with the score and the snippets as additional members.
@@ -206,6 +235,7 @@ struct Searching<'m> {
     admission: Admission,
     limit: usize,
     explains: bool,
+    embedded: Option<Embedded>,
     hits: Vec<Hit>,
     /// The contexts that were examined, hits or not.
     examined: FxHashSet<u64>,
@@ -243,11 +273,18 @@ impl Searching<'_> {
                 .iter()
                 .all(|set| set.as_ref().is_none_or(|set| set.contains(&number)))
         };
+        let near = self.near(&accepts).await;
         let mut wanted = self.limit.saturating_mul(2).max(FIRST_CANDIDATES);
         let mut bytes_left = MAX_EXAMINED;
         loop {
-            let ranked = self.search.rank(indexes, Some(wanted), &accepts);
-            let is_all = ranked.len() < wanted;
+            let (ranked, is_all) = match &near {
+                Some(near) => (near.fuse(self.search.rank(indexes, None, &accepts)), true),
+                None => {
+                    let ranked = self.search.rank(indexes, Some(wanted), &accepts);
+                    let is_all = ranked.len() < wanted;
+                    (ranked, is_all)
+                }
+            };
             for (number, score) in ranked {
                 if !self.examined.insert(number) {
                     continue;
@@ -269,6 +306,14 @@ impl Searching<'_> {
             }
             wanted = wanted.saturating_mul(8);
         }
+    }
+
+    /// How near the admitted contexts are to the query; `None` if the query or all of them have no vector.
+    async fn near(&self, accepts: &(impl Fn(u64) -> bool + Sync)) -> Option<Near> {
+        let embedded = self.embedded.as_ref()?;
+        let chosen = self.collection.choose(|pointer, _| self.admission.admits(pointer)).await;
+        let numbers = chosen.into_iter().map(|(_, number, _)| number);
+        Near::new(embedded, numbers.filter(|number| accepts(*number)), &self.collection)
     }
 
     /// Reads texts that are not or not completely indexed, latest first.

@@ -6,19 +6,19 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use text_index::{
-    Boosts, Candidates as _, Query, Question, RankedList, Scored, TermMatch, Which, boost,
-    recency_of_others,
+    Boosts, Candidates as _, Query, Question, RankedList, Scored, TermMatch, Which, add_nearness,
+    boost, nearness, recency_of_others,
 };
 
 use super::{
     choice::{Bounds, Choice, Groups, Parts, pack, with_neighbours},
-    embedding::text_of,
+    embedding::missing_texts,
     filter::ContextFilter,
     pointer::Pointer,
     select::ascending_position,
     session::Session,
 };
-use crate::context::vectors::{Vector, add_nearness, cosine, nearness};
+use crate::vectors::{Embedded, Vectors};
 
 /// Pointers that are examined with the state's lock held.
 const BATCH: usize = 4096;
@@ -103,23 +103,23 @@ impl Candidates {
     }
 }
 
-/// Selects contexts for a question. `vector` is the question's embedding.
+/// Selects contexts for a question. `embedded` is the question's embedding.
 pub(super) async fn select(
     session: &Session,
     question: &str,
     selection: &Selection,
-    vector: Option<Vector>,
+    embedded: Option<Embedded>,
 ) -> Selected {
     session.index.complete().await;
-    if let Some(limit) = selection.top().filter(|_| vector.is_none())
+    if let Some(limit) = selection.top().filter(|_| embedded.is_none())
         && let Some(chosen) = top(session, question, selection, limit)
     {
         let texts = explain_and_show(session, question, selection, &chosen);
         return Selected { is_matched: true, texts };
     }
-    let needs_groups = selection.neighbours > 0 || vector.is_some();
+    let needs_groups = selection.neighbours > 0 || embedded.is_some();
     let candidates = candidates(session, selection, needs_groups).await;
-    let mut hits = ranking(session, question, selection, vector, &candidates).await;
+    let mut hits = ranking(session, question, selection, embedded, &candidates).await;
     let is_matched = hits.iter().any(|hit| hit.score > 0.0);
     tokio::task::yield_now().await;
     let chosen = if is_matched {
@@ -179,25 +179,15 @@ fn explain_and_show(
     show_chosen(session, chosen, explanations.as_deref())
 }
 
-/// The texts of admitted contexts that have no vector and would get one: at most `limit`, latest first, with the
-/// numbers of their calls.
+/// The texts of admitted contexts that have no vector: at most `limit`, latest first.
 pub(super) async fn texts_without_vector(
     session: &Session,
     selection: &Selection,
+    vectors: &Vectors,
     limit: usize,
-) -> (Vec<u64>, Vec<String>) {
+) -> Vec<String> {
     let candidates = candidates(session, selection, false).await;
-    let latest_first = candidates.sequences.iter().rev().copied();
-    let wanted = session.index.without_vector(latest_first, limit);
-    let (mut sequences, mut texts) = (Vec::new(), Vec::new());
-    for sequence in wanted {
-        if let Some(text) = text_of(&session.pointers, &session.directory, sequence).await {
-            sequences.push(sequence);
-            texts.push(text);
-        }
-        tokio::task::yield_now().await;
-    }
-    (sequences, texts)
+    missing_texts(session, vectors, candidates.sequences.into_iter().rev(), limit).await
 }
 
 fn take(
@@ -271,7 +261,7 @@ async fn ranking(
     session: &Session,
     question: &str,
     selection: &Selection,
-    vector: Option<Vector>,
+    embedded: Option<Embedded>,
     candidates: &Candidates,
 ) -> Vec<Choice> {
     let question = Question::parse(question);
@@ -290,8 +280,8 @@ async fn ranking(
     let mut scored: Vec<Scored> = scored.collect();
     tokio::task::yield_now().await;
     let mut nearest = 0.0;
-    if let Some(vector) = vector
-        && let Some(cosines) = cosines(session, &vector, candidates).await
+    if let Some(embedded) = embedded
+        && let Some(cosines) = cosines(session, &embedded, candidates)
     {
         nearest = cosines.iter().flatten().copied().fold(0.0, f32::max);
         let (groups, timestamps) = (&candidates.groups, &candidates.timestamps);
@@ -330,7 +320,7 @@ fn parts(hit: &Scored, group: f32, scale: f32) -> Parts {
 
 /// The factor that turns scores into values from 0 to 1, relative to the greatest possible score by terms. If the best
 /// hit is nearer by its vector than by its terms, its similarity is used.
-fn scale(best: f32, maximum: f32, nearest: f32) -> f32 {
+pub(super) fn scale(best: f32, maximum: f32, nearest: f32) -> f32 {
     let by_terms = if maximum > 0.0 { (best / maximum).clamp(0.0, 1.0) } else { 0.0 };
     if best > 0.0 { by_terms.max(nearest.clamp(0.0, 1.0)) / best } else { 0.0 }
 }
@@ -360,30 +350,13 @@ fn with_others(
     all
 }
 
-/// Drops vectors whose number of dimensions differs from the question's, because they are from another model.
-fn check_dimensions(session: &Session, wanted: usize) {
-    if let Some(found) = session.index.drop_other_dimensions(wanted) {
-        session.debug.say(
-            "The vectors of contexts are not as long as the query's: they will be computed again",
-            || json!({ "length": found, "queryLength": wanted }),
-        );
-    }
-}
-
-/// The similarity of each candidate to the question; `None` if no candidate has a vector with as many dimensions.
-async fn cosines(
+/// The similarity of each candidate to the question; `None` if no candidate has a vector.
+fn cosines(
     session: &Session,
-    vector: &Vector,
+    embedded: &Embedded,
     candidates: &Candidates,
 ) -> Option<Vec<Option<f32>>> {
-    check_dimensions(session, vector.len());
-    let mut cosines = Vec::with_capacity(candidates.sequences.len());
-    for batch in candidates.sequences.chunks(BATCH) {
-        let vectors = session.index.vectors_of(batch, vector.len());
-        cosines.extend(vectors.iter().map(|other| Some(cosine(vector, other.as_ref()?))));
-        tokio::task::yield_now().await;
-    }
-    cosines.iter().any(Option::is_some).then_some(cosines)
+    embedded.cosines(session.index.embedded_texts(&candidates.sequences))
 }
 
 /// The selected contexts as JSON, without those that were removed meanwhile.

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use storage::{FileError, Line, LogReader, ReadAt};
-use text_index::{Document, Index, Query};
+use storage::{FileError, Line, LogPath, LogReader, ReadAt, layout};
+use text_index::{Document, Index, Query, fuse};
 
 use super::{
     Cancelled, History,
@@ -13,7 +13,10 @@ use super::{
     recall::{Collect, Recalled, texts},
     run_blocking,
 };
-use crate::error::Result;
+use crate::{
+    error::Result,
+    vectors::{Embedded, TextDigest, Vectors, embedded_text},
+};
 
 /// The most entries that are ranked: the latest ones that pass the filter, …
 const WINDOW: usize = 10_000;
@@ -23,6 +26,8 @@ const MAX_TEXT: usize = 64 * 1024 * 1024;
 const MAX_SUMMARY: usize = 4 * 1024;
 const MAX_PARAMS: usize = 8 * 1024;
 const MAX_RESULT: usize = 32 * 1024;
+/// The most bytes of parameters that embedding models get.
+const MAX_EMBEDDED_PARAMS: usize = 512;
 /// The most attempts, if the log is truncated while it is read because a failed append is rolled back.
 const MAX_ATTEMPTS: usize = 10;
 
@@ -48,6 +53,13 @@ impl Candidate {
             timestamp: self.time,
             ..Document::default()
         }
+    }
+
+    /// The text that embedding models get.
+    fn embedded(&self) -> String {
+        let params = self.params.get(..self.params.floor_char_boundary(MAX_EMBEDDED_PARAMS));
+        let parts = [&self.tool_name, &self.summary, params.unwrap_or_default(), &self.result];
+        embedded_text(&parts)
     }
 
     fn text_length(&self) -> usize {
@@ -91,22 +103,68 @@ impl Collect for Window {
     }
 }
 
+/// How entries are ranked.
+pub(super) struct Ranking<'q> {
+    pub query: &'q Query,
+    /// The embedding of the query.
+    pub embedded: Option<&'q Embedded>,
+    /// The most entries that are ranked.
+    pub window: usize,
+}
+
 impl History {
     /// The entries that share a term with the filter's text and meet its other conditions: best first, of
     /// equal ones the latest first. Only the [`WINDOW`] latest entries that meet the conditions are ranked.
     ///
+    /// With `embedded`, the embedding of the text, entries near to it are returned as well.
+    ///
     /// # Errors `Io` if the log cannot be read.
-    pub async fn rank(self: &Arc<Self>, filter: Filter) -> Result<Recalled> {
-        self.rank_within(WINDOW, filter).await
+    pub async fn rank(
+        self: &Arc<Self>,
+        filter: Filter,
+        embedded: Option<Embedded>,
+    ) -> Result<Recalled> {
+        self.rank_within(WINDOW, filter, embedded).await
+    }
+
+    /// The vectors of entries by the embedding model with this name; without a name, new ones in memory.
+    #[must_use]
+    pub fn vectors(&self, model: Option<&str>) -> Vectors {
+        let LogPath { directory, name, .. } = &self.options.path;
+        let folder = directory.join(layout::vectors(name));
+        Vectors::open(self.file_system.disk(), &folder, model, self.debug.clone())
+    }
+
+    /// The texts without a vector of entries that [`History::rank`] would rank: at most `limit`, latest first.
+    ///
+    /// # Errors `Io` if the log cannot be read.
+    pub async fn texts_without_vector(
+        self: &Arc<Self>,
+        filter: Filter,
+        vectors: &Vectors,
+        limit: usize,
+    ) -> Result<Vec<String>> {
+        let Some(reader) = self.reader().await? else { return Ok(Vec::new()) };
+        vectors.refresh().await;
+        let (history, vectors) = (Arc::clone(self), vectors.clone());
+        let filter = Filter { text: None, ..filter };
+        run_blocking(move |cancelled| {
+            let found = history.collect(&reader, &filter, || Window::of(WINDOW), cancelled)?;
+            // The order of the candidates is the one in which they are read: from the end of the log.
+            let texts = found.collected.candidates.iter().map(Candidate::embedded);
+            Ok(vectors.missing(texts, limit))
+        })
+        .await
     }
 
     pub(super) async fn rank_within(
         self: &Arc<Self>,
         window: usize,
         mut filter: Filter,
+        embedded: Option<Embedded>,
     ) -> Result<Recalled> {
         let query = Query::parse(&filter.text.take().unwrap_or_default());
-        if query.is_empty() {
+        if query.is_empty() && embedded.is_none() {
             return Ok(Vec::new());
         }
         let history = Arc::clone(self);
@@ -114,7 +172,8 @@ impl History {
         let entries = run_blocking(move |cancelled| {
             let mut attempts = 1;
             loop {
-                let entries = history.try_rank(&reader, &query, window, &filter, cancelled)?;
+                let ranking = Ranking { query: &query, embedded: embedded.as_ref(), window };
+                let entries = history.try_rank(&reader, &ranking, &filter, cancelled)?;
                 match entries {
                     Some(entries) => return Ok(entries),
                     None if attempts < MAX_ATTEMPTS => attempts += 1,
@@ -135,12 +194,11 @@ impl History {
     pub(super) fn try_rank(
         &self,
         reader: &LogReader,
-        query: &Query,
-        window: usize,
+        ranking: &Ranking<'_>,
         filter: &Filter,
         cancelled: &Cancelled,
     ) -> Result<Option<Vec<Vec<u8>>>> {
-        let found = self.collect(reader, filter, || Window::of(window), cancelled)?;
+        let found = self.collect(reader, filter, || Window::of(ranking.window), cancelled)?;
         self.tell_skipped(&found);
         let mut candidates = found.collected.candidates;
         if cancelled.is_set() {
@@ -149,9 +207,14 @@ impl History {
         // The sort is stable, so of equal entries the latest comes first.
         candidates.reverse();
         let documents: Vec<Document<'_>> = candidates.iter().map(Candidate::document).collect();
-        let ranked = Index::rank_alone(query, &documents);
+        let mut ranked = Index::rank_alone(ranking.query, &documents);
+        let texts = || candidates.iter().map(|candidate| TextDigest::of(&candidate.embedded()));
+        let near = ranking.embedded.and_then(|embedded| embedded.nearness(texts().map(Some)));
+        if let Some(near) = near {
+            fuse(&mut ranked, &near);
+        }
         let mut entries = Vec::new();
-        for position in ranked.into_iter().take(filter.limit) {
+        for (position, _) in ranked.into_iter().take(filter.limit) {
             let candidate = candidates.get(position).filter(|_| !cancelled.is_set());
             let Some(candidate) = candidate else { break };
             match self.read_again(reader, candidate)? {

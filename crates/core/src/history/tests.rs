@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use storage::{LocalDisk, layout};
 use text_index::Query;
 
-use super::ranked::Window;
+use super::ranked::{Ranking, Window};
 use super::*;
 
 fn options(directory: &Path) -> HistoryOptions {
@@ -409,7 +409,7 @@ async fn compacting_nothing_changes_nothing() {
 
 async fn ranked(history: &Arc<History>, window: usize, text: &str, limit: usize) -> Vec<u64> {
     let filter = Filter { text: Some(text.to_owned()), limit, ..Filter::default() };
-    let found = entries(&history.rank_within(window, filter).await.unwrap());
+    let found = entries(&history.rank_within(window, filter, None).await.unwrap());
     found.iter().map(|entry| entry["params"]["n"].as_u64().unwrap()).collect()
 }
 
@@ -444,14 +444,15 @@ async fn a_ranking_meets_the_other_conditions_with_an_index_and_without() {
     append(&history, "other", json!("entry of another tool")).await;
     let text = Some("another tool".to_owned());
     let filter = Filter { tool_names: Some(vec!["other".to_owned()]), text, ..filter() };
-    let indexed = entries(&history.rank(filter.clone()).await.unwrap());
+    let indexed = entries(&history.rank(filter.clone(), None).await.unwrap());
     assert_eq!(indexed.len(), 1);
     assert_eq!(indexed[0]["result"], "entry of another tool");
     assert!(history.index.lock().unwrap().is_some(), "the index helped");
     let reader = LogReader::Text(fs::read(folder.path().join("context.jsonl")).unwrap());
     let query = Query::parse("another tool");
     let filter = Filter { text: None, ..filter };
-    let plain = history.try_rank(&reader, &query, 10_000, &filter, &Cancelled::default());
+    let ranking = Ranking { query: &query, embedded: None, window: 10_000 };
+    let plain = history.try_rank(&reader, &ranking, &filter, &Cancelled::default());
     assert_eq!(entries(&recall::texts(plain.unwrap().unwrap())), indexed);
 }
 

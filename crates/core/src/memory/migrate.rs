@@ -189,10 +189,12 @@ async fn one(
 /// Removes the caches of a moved memory. A cache that cannot be removed is harmless.
 async fn remove_caches(source: &Arc<Memory>) {
     let file_system = &source.directory.file_system;
-    let indexes = source.directory.path.join(layout::INDEXES);
-    for entry in file_system.list(&indexes).await.unwrap_or_default() {
-        if layout::is_symbols(&entry.name) {
-            let _ = file_system.remove(&indexes.join(&entry.name)).await;
+    for folder in [layout::INDEXES.to_owned(), layout::vectors("")] {
+        let folder = source.directory.path.join(folder);
+        for entry in file_system.list(&folder).await.unwrap_or_default() {
+            if layout::is_symbols(&entry.name) || layout::is_vectors(&entry.name) {
+                let _ = file_system.remove(&folder.join(&entry.name)).await;
+            }
         }
     }
 }

@@ -53,7 +53,7 @@ use std::{
 };
 
 use redaction::Redaction;
-use storage::{Durability, Registry};
+use storage::{Durability, LocalDisk, Registry, layout};
 use tasks::{CallTracker, TrackedCall};
 use tokio::sync::oneshot;
 
@@ -73,6 +73,7 @@ use crate::{
     debug::Debug,
     error::{Code, Error, Result},
     safety::Trust,
+    vectors::Vectors,
 };
 use failure::During;
 use opening::Opening;
@@ -296,6 +297,36 @@ impl State {
         self.read(move |reader, opening| {
             snapshot(reader.connection(), &opening.path, |connection| {
                 search::search(connection, reader.words(), search)?.during("read", &opening.path)
+            })
+        })
+        .await
+    }
+
+    /// The vectors of items by the embedding model with this name; without a name, new ones in memory.
+    #[must_use]
+    pub fn vectors(&self, model: Option<&str>) -> Vectors {
+        let path = &self.opening.path;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let folder = path.with_file_name(layout::vectors(&name));
+        Vectors::open(Some(Arc::new(LocalDisk)), &folder, model, self.opening.debug.clone())
+    }
+
+    /// The texts without a vector of items that a search would rank: at most `limit`, latest written first.
+    ///
+    /// # Errors If the file cannot be read.
+    pub async fn texts_without_vector(
+        &self,
+        search: Search,
+        vectors: &Vectors,
+        limit: usize,
+    ) -> Result<Vec<String>> {
+        vectors.refresh().await;
+        let vectors = vectors.clone();
+        self.declare_indexes().await?;
+        self.read(move |reader, opening| {
+            snapshot(reader.connection(), &opening.path, |connection| {
+                search::texts_without_vector(connection, reader.words(), search, &vectors, limit)?
+                    .during("read", &opening.path)
             })
         })
         .await

@@ -518,6 +518,7 @@ async fn search_ranks_by_words_and_obeys_prefix_and_filter() {
             query: query.to_owned(),
             filter: Filter::new(serde_json::from_str(filter).unwrap()),
             limit,
+            embedded: None,
             root: 0,
         };
         let items = state.search(search).await.unwrap();
@@ -573,6 +574,7 @@ async fn a_search_gives_the_same_whatever_an_earlier_one_has_read() {
             query: query.to_owned(),
             filter: Filter::default(),
             limit: 50,
+            embedded: None,
             root: 0,
         };
         String::from_utf8(state.search(search).await.unwrap().json).unwrap()

@@ -8,6 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustc_hash::FxHashMap;
 use text_index::Analysed;
 
+use crate::vectors::TextDigest;
+
 /// The approximate memory limit of the cache, in bytes.
 const BUDGET: usize = 64 * 1024 * 1024;
 
@@ -15,6 +17,8 @@ const BUDGET: usize = 64 * 1024 * 1024;
 #[derive(Clone)]
 pub(super) struct ItemWords {
     pub analysed: Analysed,
+    /// The text that embedding models get.
+    pub embedded: TextDigest,
     /// The length of the text, in bytes.
     pub text_bytes: usize,
 }
@@ -116,7 +120,11 @@ mod tests {
 
     fn words(sequence: u64, text: &str) -> ItemWords {
         let document = Document { result: text, ..Document::default() };
-        ItemWords { analysed: Analysed::new(sequence, &document), text_bytes: text.len() }
+        ItemWords {
+            analysed: Analysed::new(sequence, &document),
+            embedded: TextDigest::default(),
+            text_bytes: text.len(),
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use storage::Payload;
+use storage::{Payload, layout};
 use tasks::in_place;
 
 use super::{
@@ -13,7 +13,10 @@ use super::{
     index::{Direction, EntryIndex},
     write::read_back,
 };
-use crate::error::{Code, Error, Result};
+use crate::{
+    error::{Code, Error, Result},
+    vectors::{Embedded, Vectors},
+};
 
 /// The arguments of [`Store::related`].
 #[derive(Debug, Clone, Deserialize)]
@@ -72,13 +75,38 @@ impl Store {
         read_back(&location, Payload::new(bytes)).await
     }
 
-    /// The entries that match the filter: newest first, or by score if the filter is ranked.
+    /// The entries that match the filter: newest first, or by score if the filter is ranked. `embedded` is the embedding of a
+    /// ranked query.
     ///
     /// # Errors `InvalidArgument` for a query with a syntax error, `Io`
-    pub async fn search(&self, filter: &Filter) -> Result<Vec<Entry>> {
+    pub async fn search(&self, filter: &Filter, embedded: Option<Embedded>) -> Result<Vec<Entry>> {
         let Some((root, index)) = self.fresh_index().await? else { return Ok(Vec::new()) };
-        let found = index.find(filter).await?;
+        let found = index.find(filter, embedded).await?;
         self.entries_at(&root, found).await
+    }
+
+    /// The vectors of entries by the embedding model with this name; without a name, new ones in memory.
+    #[must_use]
+    pub fn vectors(&self, model: Option<&str>) -> Vectors {
+        let folder = self.options.directory.join(layout::vectors(layout::STORE));
+        Vectors::open(self.shared.file_system.disk(), &folder, model, self.debug.clone())
+    }
+
+    /// What a filter's query searches for, and the texts of entries that the filter admits and that have no vector: at most
+    /// `limit`, latest first.
+    ///
+    /// # Errors
+    /// Those of [`Store::search`].
+    pub async fn texts_without_vector(
+        &self,
+        filter: &Filter,
+        vectors: &Vectors,
+        limit: usize,
+    ) -> Result<(Option<String>, Vec<String>)> {
+        match self.fresh_index().await? {
+            Some((_, index)) => index.texts_without_vector(filter, vectors, limit).await,
+            None => Ok((None, Vec::new())),
+        }
     }
 
     /// As [`Store::search`], but returns metadata from the index and reads no file.

@@ -157,7 +157,7 @@ async fn superseding_links_both_ways() {
     assert!(marked.changelog[0].description.ends_with(": measured again"), "{marked:?}");
     assert_eq!(names_in(folder.path()), [".context-store.lock", "code-reviewer"]);
     let current = Filter { superseded: Some(false), ..filter() };
-    assert_eq!(store.search(&current).await.unwrap(), [replacement]);
+    assert_eq!(store.search(&current, None).await.unwrap(), [replacement]);
 }
 
 fn journal(replacement: &str, revision: &str, old: &str) -> String {
@@ -184,7 +184,7 @@ async fn what_was_interrupted_is_completed_by_whoever_reads() {
     assert!(!path.exists());
     // A journal that reappears after a power failure changes nothing.
     fs::write(&path, journal(&new.summary.path, &new.revision, &old)).unwrap();
-    assert_eq!(store.search(&filter()).await.unwrap().len(), 2);
+    assert_eq!(store.search(&filter(), None).await.unwrap().len(), 2);
     assert_eq!(store.read(&old).await.unwrap(), marked);
     assert!(!path.exists());
 }
@@ -248,7 +248,7 @@ async fn symbolic_links_lead_nowhere() {
     symlink(outside.path().join(&entry.summary.path), folder.path().join("fixer/a.md")).unwrap();
     assert_eq!(store.read("fixer/a.md").await.unwrap_err().code, Code::OutsideDirectory);
     assert_eq!(update(&store, "fixer/a.md", "x").await.unwrap_err().code, Code::OutsideDirectory);
-    assert!(store.search(&filter()).await.unwrap().is_empty());
+    assert!(store.search(&filter(), None).await.unwrap().is_empty());
     assert_eq!(names_in(&outside.path().join("code-reviewer")), [name]);
 }
 
@@ -257,7 +257,7 @@ async fn a_store_that_is_not_there_is_empty_and_stays_so() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("store");
     let store = store_in(&directory);
-    assert!(store.search(&filter()).await.unwrap().is_empty());
+    assert!(store.search(&filter(), None).await.unwrap().is_empty());
     assert!(store.list(&filter()).await.unwrap().is_empty());
     assert_eq!(store.verify().await.unwrap().entries, 0);
     assert_eq!(store.read("a/b.md").await.unwrap_err().code, Code::NotFound);
@@ -282,7 +282,7 @@ async fn a_broken_file_hides_no_other() {
     let entry = write(&store, "auth", "It is open.").await;
     let broken = folder.path().join("code-reviewer/20260221T143022-broken.md");
     fs::write(&broken, "---\nagent: x\ntype: opinion\n---\nText\n").unwrap();
-    assert_eq!(store.search(&filter()).await.unwrap(), [entry]);
+    assert_eq!(store.search(&filter(), None).await.unwrap(), [entry]);
     let report = store.verify().await.unwrap();
     assert_eq!(report.problems.len(), 1);
     assert_eq!(report.problems[0].problem.line, 3);
@@ -360,7 +360,7 @@ async fn housekeeping_removes_what_nobody_needs() {
     assert_eq!(removal.kept, [name(1)]);
     assert_eq!(names_in(&folder.path().join("a")).len(), 7);
     assert_eq!(names_in(&folder.path().join("b")), ["20260221T143006-x.md"]);
-    assert_eq!(store.search(&filter()).await.unwrap().len(), 6);
+    assert_eq!(store.search(&filter(), None).await.unwrap().len(), 6);
     for path in ["a/notes.md", "a/20200101T000000-broken.md", "a/20260221T143004-x.md"] {
         let removal = store.remove_expired(&policy(), &[path.to_owned()]).await.unwrap();
         assert_eq!(removal.kept, [path], "nothing asked for is removed that is not over");
@@ -469,5 +469,5 @@ async fn what_is_too_large_is_refused() {
     assert!(store.read(&path).await.unwrap().changelog.is_empty());
     fs::write(folder.path().join(&path), "z".repeat(401)).unwrap();
     assert_eq!(store.read(&path).await.unwrap_err().code, Code::TooLarge);
-    assert!(store.search(&filter()).await.unwrap().is_empty());
+    assert!(store.search(&filter(), None).await.unwrap().is_empty());
 }

@@ -76,7 +76,7 @@ type State = BTreeMap<String, Entry>;
 
 async fn entries(disk: &SimulatedDisk) -> State {
     let all = Filter { limit: usize::MAX, ..Filter::default() };
-    let entries = store_on(disk, Process).search(&all).await.unwrap();
+    let entries = store_on(disk, Process).search(&all, None).await.unwrap();
     entries.into_iter().map(|entry| (entry.summary.path.clone(), entry)).collect()
 }
 

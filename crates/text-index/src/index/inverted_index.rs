@@ -248,12 +248,12 @@ impl Index {
     }
 
     /// Ranks documents that are not in an index as a collection of their own, as [`Index::rank`] does. Returns the
-    /// positions of those that share a term with the query.
+    /// positions and scores of those that share a term with the query.
     #[must_use]
-    pub fn rank_alone(query: &Query, documents: &[Document<'_>]) -> Vec<usize> {
+    pub fn rank_alone(query: &Query, documents: &[Document<'_>]) -> Vec<(usize, f32)> {
         let ranked = Self::new().rank(query, &|_| false, documents).hits;
         let positions = ranked.into_iter().filter_map(|hit| match hit.which {
-            Which::Foreign(position) => Some(position),
+            Which::Foreign(position) => Some((position, hit.score)),
             Which::Known(_) => None,
         });
         positions.collect()

@@ -94,6 +94,17 @@ impl SearchSyntax {
         !(self.words.is_empty() && self.phrases.is_empty() && self.prefixes.is_empty())
     }
 
+    /// What the query searches for, without operators, filters and exclusions; `None` if it has only these.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        let parts: Vec<&str> = [&self.words, &self.phrases, &self.prefixes]
+            .into_iter()
+            .flatten()
+            .map(|part| &**part)
+            .collect();
+        (!parts.is_empty()).then(|| parts.join(" "))
+    }
+
     /// Parses the part at the start of `text`. Returns the rest.
     fn read_part<'q>(
         &mut self,

@@ -7,6 +7,7 @@ mod document_bounds;
 pub(crate) mod explain;
 pub(crate) mod factors;
 pub(crate) mod groups;
+pub(crate) mod nearness;
 pub(crate) mod question_ranking;
 pub(crate) mod ranked;
 pub(crate) mod ranking;

@@ -8,7 +8,7 @@ use text_index::Query;
 use super::*;
 use crate::{
     debug::Debug,
-    history::{HistoryOptions, IndexState, Policy, recall},
+    history::{HistoryOptions, IndexState, Policy, ranked::Ranking, recall},
 };
 
 /// Sizes with which few entries fill many segments.
@@ -94,7 +94,8 @@ fn ranked(directory: &Path, filter: &Filter) -> Vec<Value> {
     let query = Query::parse(filter.text.as_deref().unwrap_or_default());
     let filter = Filter { text: None, ..filter.clone() };
     let history = history_in(directory);
-    let entries = history.try_rank(&reader, &query, 10_000, &filter, &Cancelled::default());
+    let ranking = Ranking { query: &query, embedded: None, window: 10_000 };
+    let entries = history.try_rank(&reader, &ranking, &filter, &Cancelled::default());
     values(&recall::texts(entries.unwrap().unwrap()))
 }
 
@@ -414,7 +415,7 @@ async fn take(step: Step, directory: &Path, history: &Arc<History>) {
         Step::Search(filter) => {
             assert_eq!(found(history, &filter).await, scanned(directory, &filter));
             if filter.text.as_deref() == Some("grep") {
-                let best = values(&history.rank(filter.clone()).await.unwrap());
+                let best = values(&history.rank(filter.clone(), None).await.unwrap());
                 assert_eq!(best, ranked(directory, &filter));
             }
         }

@@ -8,6 +8,7 @@ use super::super::{
     record::{NoteSource, Record},
     summary::Summary,
 };
+use crate::vectors::embedded_text;
 
 /// The sections of a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -98,6 +99,11 @@ impl Entry {
             PackedRecord::Summary { .. } => Part::Summaries,
         };
         Self { part, record, title: title.to_owned(), labels, body, text, length }
+    }
+
+    /// The text that embedding models get.
+    pub fn embedded(&self) -> String {
+        embedded_text(&[&self.title, &self.labels, &self.body])
     }
 
     pub fn convention(record: &Record) -> Self {

@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 use redaction::{Redaction, RedactionSession};
 use serde::{Deserialize, Serialize};
-use text_index::{Index, Query};
+use storage::layout;
+use text_index::{Index, Query, fuse};
 
 use super::{
     Memory,
@@ -23,7 +24,11 @@ use super::{
     record::{Record, RecordKind},
     summary::Summary,
 };
-use crate::{blocking::run_blocking, error::Result};
+use crate::{
+    blocking::run_blocking,
+    error::Result,
+    vectors::{Embedded, TextDigest, Vectors},
+};
 use entry::{Entry, Part};
 
 pub use entry::PackedRecord;
@@ -73,7 +78,39 @@ pub struct Filled {
 }
 
 impl Memory {
-    /// Collects and ranks the entries.
+    /// The vectors of records by the embedding model with this name; without a name, new ones in memory.
+    #[must_use]
+    pub fn vectors(&self, model: Option<&str>) -> Vectors {
+        let folder = self.options.directory.join(layout::vectors(""));
+        Vectors::open(self.directory.file_system.disk(), &folder, model, self.debug.clone())
+    }
+
+    /// The redacted query of a pack, and the texts of its records that have no vector: at most `limit`.
+    ///
+    /// # Errors
+    /// As [`Memory::pack`].
+    pub async fn texts_without_vector(
+        self: &Arc<Self>,
+        mut request: PackRequest,
+        redaction: Option<Redaction>,
+        vectors: &Vectors,
+        limit: usize,
+    ) -> Result<(Option<String>, Vec<String>)> {
+        let Some(query) = &mut request.query else { return Ok((None, Vec::new())) };
+        RedactionSession::new(redaction).text(query)?;
+        let document = self.document().await?;
+        let summaries = self.summaries().await?;
+        vectors.refresh().await;
+        let vectors = vectors.clone();
+        run_blocking(move |_| {
+            let entries = entries_of(&document, &summaries, request.latest_summaries);
+            let texts = vectors.missing(entries.iter().map(Entry::embedded), limit);
+            Ok((request.query, texts))
+        })
+        .await
+    }
+
+    /// Collects and ranks the entries. `embedded` is the embedding of the query.
     ///
     /// # Errors
     /// `Corrupt`, `TooLarge`, `Redaction`, `Io`
@@ -81,6 +118,7 @@ impl Memory {
         self: &Arc<Self>,
         mut request: PackRequest,
         redaction: Option<Redaction>,
+        embedded: Option<Embedded>,
     ) -> Result<Pack> {
         // Redacted, because entries are stored redacted.
         if let Some(query) = &mut request.query {
@@ -95,7 +133,7 @@ impl Memory {
         };
         let document = self.document().await?;
         let summaries = self.summaries().await?;
-        run_blocking(move |_| Ok(Pack::new(&document, &summaries, &request, map))).await
+        run_blocking(move |_| Ok(Pack::new(&document, &summaries, &request, embedded, map))).await
     }
 }
 
@@ -105,20 +143,13 @@ impl Pack {
         document: &Document,
         summaries: &[Summary],
         request: &PackRequest,
+        embedded: Option<Embedded>,
         map: Option<RenderMap>,
     ) -> Self {
-        // The order without a query, which also decides between equal scores.
-        let mut entries: Vec<Entry> =
-            document.records(RecordKind::Convention).map(Entry::convention).collect();
-        let latest = summaries.iter().rev().take(request.latest_summaries);
-        entries.extend(latest.map(Entry::summary));
-        let decisions: Vec<&Record> = document.records(RecordKind::Decision).collect();
-        entries.extend(latest_first(decisions).into_iter().map(Entry::decision));
-        let notes: Vec<&Record> = document.records(RecordKind::Note).collect();
-        entries.extend(latest_first(notes).into_iter().map(Entry::note));
+        let entries = entries_of(document, summaries, request.latest_summaries);
         let query = request.query.as_deref().map(Query::parse);
-        let entries = match query.filter(|query| !query.is_empty()) {
-            Some(query) => ranked(entries, &query),
+        let entries = match query.filter(|query| !query.is_empty() || embedded.is_some()) {
+            Some(query) => ranked(entries, &query, embedded.as_ref()),
             None => entries,
         };
         Self { entries: entries.into(), map }
@@ -132,6 +163,19 @@ impl Pack {
     }
 }
 
+/// All entries in the order without a query, which also decides between equal scores.
+fn entries_of(document: &Document, summaries: &[Summary], latest_summaries: usize) -> Vec<Entry> {
+    let mut entries: Vec<Entry> =
+        document.records(RecordKind::Convention).map(Entry::convention).collect();
+    let latest = summaries.iter().rev().take(latest_summaries);
+    entries.extend(latest.map(Entry::summary));
+    let decisions: Vec<&Record> = document.records(RecordKind::Decision).collect();
+    entries.extend(latest_first(decisions).into_iter().map(Entry::decision));
+    let notes: Vec<&Record> = document.records(RecordKind::Note).collect();
+    entries.extend(latest_first(notes).into_iter().map(Entry::note));
+    entries
+}
+
 /// Sorts records by the time of their last change, latest first.
 fn latest_first(mut records: Vec<&Record>) -> Vec<&Record> {
     records.reverse();
@@ -139,10 +183,16 @@ fn latest_first(mut records: Vec<&Record>) -> Vec<&Record> {
     records
 }
 
-/// Entries that share a word with the query come first, best first; the others keep their order.
-fn ranked(entries: Vec<Entry>, query: &Query) -> Vec<Entry> {
+/// Entries that share a word with the query, or are near to it by their vectors, come first, best first; the others keep their
+/// order.
+fn ranked(entries: Vec<Entry>, query: &Query, embedded: Option<&Embedded>) -> Vec<Entry> {
     let documents: Vec<text_index::Document<'_>> = entries.iter().map(Entry::document).collect();
-    let mut order = Index::rank_alone(query, &documents);
+    let mut scored = Index::rank_alone(query, &documents);
+    let texts = entries.iter().map(|entry| TextDigest::of(&entry.embedded()));
+    if let Some(near) = embedded.and_then(|embedded| embedded.nearness(texts.map(Some))) {
+        fuse(&mut scored, &near);
+    }
+    let mut order: Vec<usize> = scored.into_iter().map(|(position, _)| position).collect();
     let matched: std::collections::HashSet<usize> = order.iter().copied().collect();
     order.extend((0..entries.len()).filter(|number| !matched.contains(number)));
     let mut slots: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();

@@ -61,7 +61,7 @@ fn everything_is_there_when_there_is_room() {
         &["First", "Second"],
     );
     let summaries = [summary("one", "Done."), summary("two", "Done, too.")];
-    let pack = Pack::new(&document, &summaries, &request(None), Some(map_of(2)));
+    let pack = Pack::new(&document, &summaries, &request(None), None, Some(map_of(2)));
     let expected = "## Conventions
 - **Tabs**: Use tabs.
   # Always
@@ -96,7 +96,7 @@ fn what_answers_the_query_comes_first() {
         &["The deployment runs on Fridays"],
     );
     let render = |query: &str, most: usize| {
-        Pack::new(&document, &[], &request(Some(query)), None).fill(most).text
+        Pack::new(&document, &[], &request(Some(query)), None, None).fill(most).text
     };
     let all = render("when does the deployment run", usize::MAX);
     assert!(all.starts_with("## Notes\n- The deployment"), "{all}");
@@ -119,7 +119,7 @@ fn what_answers_the_query_comes_first() {
 fn a_record_is_cut_only_where_it_exceeds_the_budget() {
     let long = "long ".repeat(200);
     let document = document(&[("Long", &long), ("Short", "Tabs.")], &[], &[]);
-    let render = |most| Pack::new(&document, &[], &request(None), None).fill(most).text;
+    let render = |most| Pack::new(&document, &[], &request(None), None, None).fill(most).text;
     assert!(render(5000).contains(long.trim_end()));
     let cut = render(300);
     assert!(cut.contains("**Short**: Tabs.") && cut.contains("long…"), "{cut}");
@@ -139,13 +139,13 @@ fn the_map_has_its_share() {
         (0..100).map(|number| format!("Note {number} about something")).collect();
     let notes: Vec<&str> = notes.iter().map(String::as_str).collect();
     let document = document(&[], &[], &notes);
-    let pack = Pack::new(&document, &[], &request(None), Some(map_of(1000)));
+    let pack = Pack::new(&document, &[], &request(None), None, Some(map_of(1000)));
     let text = pack.fill(2000).text;
     let map = text.split("```").nth(1).unwrap();
     assert!(map.len() > 400 && map.len() < 700, "{}", map.len());
     assert!(text.len() > 1900, "{}", text.len());
     // Without entries, the map gets the whole budget.
-    let empty = Pack::new(&Document::default(), &[], &request(None), Some(map_of(1000)));
+    let empty = Pack::new(&Document::default(), &[], &request(None), None, Some(map_of(1000)));
     assert!(empty.fill(2000).text.len() > 1950);
     assert_eq!(empty.fill(30).text, "");
     let lacks_map = |most| empty.fill(most).lacks_repo_map;
@@ -156,8 +156,9 @@ fn the_map_has_its_share() {
 fn only_the_latest_summaries_are_there() {
     let summaries: Vec<Summary> =
         (0..20).map(|number| summary(&format!("s{number}."), "x")).collect();
-    let text =
-        Pack::new(&Document::default(), &summaries, &request(None), None).fill(usize::MAX).text;
+    let text = Pack::new(&Document::default(), &summaries, &request(None), None, None)
+        .fill(usize::MAX)
+        .text;
     assert_eq!(text.lines().count(), 11);
     assert!(text.contains("s19.") && text.contains("s10.") && !text.contains("s9."), "{text}");
 }
@@ -180,7 +181,7 @@ proptest! {
         let notes: Vec<&str> = notes.iter().map(String::as_str).filter(|note| !note.trim().is_empty()).collect();
         let document = document(&conventions, &[], &notes);
         let summaries: Vec<Summary> = steps.iter().map(|text| summary("step", text)).collect();
-        let pack = Pack::new(&document, &summaries, &request(query.as_deref()), lines.map(map_of));
+        let pack = Pack::new(&document, &summaries, &request(query.as_deref()), None, lines.map(map_of));
         let filled = pack.fill(most);
         prop_assert_eq!(filled.included.len() + filled.left_out.len(), pack.entries.len());
         let text = filled.text;

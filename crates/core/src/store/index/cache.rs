@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// Names the format and its version.
-const MAGIC: &[u8; 16] = b"context-store 1\n";
+const MAGIC: &[u8; 16] = b"context-store 2\n";
 /// The longest file that is read, in bytes.
 const MAX_FILE: u64 = 4 * 1024 * 1024 * 1024;
 /// A set of sequence numbers takes memory for all smaller ones: a cache with larger numbers is ignored,

@@ -3,12 +3,21 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tasks::Cancelled;
-use text_index::{Operator, PrefixRule, QueryPlan, SearchSyntax, Sequences, Verdict, Verifier};
+use text_index::{
+    Operator, PrefixRule, QueryPlan, SearchSyntax, Sequences, Verdict, Verifier, fuse,
+};
 
-use super::{EntryIndex, Filter, Location, Summary, files::Files, filter::Admission, texts::Texts};
-use crate::{blocking::run_blocking, error::Result, store::Entry};
+use super::{
+    EntryIndex, Filter, Location, Summary, files::Files, filter::Admission, row::Row, texts::Texts,
+};
+use crate::{
+    blocking::run_blocking,
+    error::Result,
+    store::Entry,
+    vectors::{Embedded, Vectors},
+};
 
 /// How many files the first round reads, and the most that a round reads.
 const FIRST_READ: usize = 32;
@@ -34,10 +43,16 @@ impl EntryIndex {
     /// and nothing that is excluded. For a ranked query one word or prefix suffices. Entries that
     /// are too long to be indexed completely come last if only their unindexed part matches.
     ///
+    /// For a ranked query, `embedded` is its embedding: entries near to it match as well.
+    ///
     /// # Errors
     /// `InvalidArgument` for a query with a syntax error.
-    pub async fn find(self: &Arc<Self>, filter: &Filter) -> Result<Vec<Location>> {
-        let found = self.find_paths(filter).await?;
+    pub async fn find(
+        self: &Arc<Self>,
+        filter: &Filter,
+        embedded: Option<Embedded>,
+    ) -> Result<Vec<Location>> {
+        let found = self.find_paths(filter, embedded).await?;
         let location = |path: &Arc<str>| Location::of(&path.split('/').collect::<Vec<_>>());
         Ok(found.iter().filter_map(location).collect())
     }
@@ -47,20 +62,68 @@ impl EntryIndex {
     /// # Errors
     /// Those of [`EntryIndex::find`].
     pub async fn summaries(self: &Arc<Self>, filter: &Filter) -> Result<Vec<Summary>> {
-        let found = self.find_paths(filter).await?;
+        let found = self.find_paths(filter, None).await?;
         let table = self.table();
         let rows = found.iter().filter_map(|path| table.get(path));
         Ok(rows.map(|row| row.summary(&table.names)).collect())
     }
 
-    async fn find_paths(self: &Arc<Self>, filter: &Filter) -> Result<Vec<Arc<str>>> {
+    async fn find_paths(
+        self: &Arc<Self>,
+        filter: &Filter,
+        embedded: Option<Embedded>,
+    ) -> Result<Vec<Arc<str>>> {
         let (index, filter, files) = (Arc::clone(self), filter.clone(), self.files());
-        run_blocking(move |cancelled| index.look_up(&filter, &files, cancelled)).await
+        run_blocking(move |cancelled| index.look_up(&filter, embedded.as_ref(), &files, cancelled))
+            .await
+    }
+
+    /// What a filter's query searches for (`None` without a query, and if it has only exclusions), and the texts of
+    /// entries that the filter admits and that have no vector: at most `limit`, latest first.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a query with a syntax error.
+    pub async fn texts_without_vector(
+        self: &Arc<Self>,
+        filter: &Filter,
+        vectors: &Vectors,
+        limit: usize,
+    ) -> Result<(Option<String>, Vec<String>)> {
+        let Some(syntax) = filter.syntax()? else { return Ok((None, Vec::new())) };
+        let Some(text) = syntax.text() else { return Ok((None, Vec::new())) };
+        vectors.refresh().await;
+        let (index, filter, files) = (Arc::clone(self), filter.clone(), self.files());
+        let vectors = vectors.clone();
+        let missing = run_blocking(move |cancelled| {
+            let paths = index.without_vector(&filter, &syntax, &vectors, limit);
+            let texts = paths.iter().take_while(|_| !cancelled.is_set());
+            let texts = texts.filter_map(|path| texts_at(&files, path, index.max_entry_bytes));
+            Ok(texts.map(|texts| texts.embedded()).collect())
+        });
+        Ok((Some(text), missing.await?))
+    }
+
+    /// The admitted entries whose texts have no vector: one for each text, at most `limit`, latest first.
+    fn without_vector(
+        &self,
+        filter: &Filter,
+        syntax: &SearchSyntax,
+        vectors: &Vectors,
+        limit: usize,
+    ) -> Vec<Arc<str>> {
+        let table = self.table();
+        let admission = Admission::new(filter, Some(syntax), &table);
+        let mut seen = FxHashSet::default();
+        let admitted = table.rows().filter(|row| admission.admits(row)).take(vectors.room());
+        let missing =
+            admitted.filter(|row| !vectors.has(row.embedded) && seen.insert(row.embedded));
+        missing.take(limit).map(|row| Arc::clone(&row.path)).collect()
     }
 
     fn look_up(
         &self,
         filter: &Filter,
+        embedded: Option<&Embedded>,
         files: &Files,
         cancelled: &Cancelled,
     ) -> Result<Vec<Arc<str>>> {
@@ -75,7 +138,7 @@ impl EntryIndex {
         let ranked = filter.ranked.then(|| QueryPlan::new(&syntax, any));
         let (plan, candidates) = match ranked.filter(QueryPlan::is_ranked) {
             Some(plan) => {
-                let candidates = self.ranked(filter, &syntax, &plan);
+                let candidates = self.ranked(filter, &syntax, &plan, embedded);
                 (plan, candidates)
             }
             None => {
@@ -109,9 +172,15 @@ impl EntryIndex {
         candidates
     }
 
-    /// Candidates with at least one of the words, by score; then those that the index cannot
-    /// decide.
-    fn ranked(&self, filter: &Filter, syntax: &SearchSyntax, plan: &QueryPlan) -> Vec<Candidate> {
+    /// Candidates with at least one of the words, and those near to the query by their vectors, by
+    /// score; then those that the index cannot decide.
+    fn ranked(
+        &self,
+        filter: &Filter,
+        syntax: &SearchSyntax,
+        plan: &QueryPlan,
+        embedded: Option<&Embedded>,
+    ) -> Vec<Candidate> {
         let table = self.table();
         let text = self.text();
         let admission = Admission::new(filter, Some(syntax), &table);
@@ -119,33 +188,48 @@ impl EntryIndex {
         let judgement = plan.judge(&text);
         let admitted: Sequences =
             table.rows().filter(|row| admission.admits(row)).map(|row| row.sequence).collect();
-        // If files have to be read to decide, any number of candidates may be needed.
-        let is_settled = !plan.has_filters() && judgement.has_word_in_all();
+        let near = embedded.and_then(|embedded| {
+            let is_admitted = |row: &Row| admitted.contains(row.sequence);
+            embedded.nearness(table.rows().map(|row| is_admitted(row).then_some(row.embedded)))
+        });
+        // If files have to be read to decide, or vectors change the order, any number of candidates
+        // may be needed.
+        let is_settled = !plan.has_filters() && judgement.has_word_in_all() && near.is_none();
         let limit = if is_settled { filter.limit } else { usize::MAX };
         let accepts = |sequence: u64| admitted.contains(sequence);
         let best = ranking.rank_with_equals(&[&text], limit, &accepts);
         let scores: FxHashMap<u64, f32> = best.into_iter().collect();
-        let (mut scored, mut others) = (Vec::new(), Vec::new());
-        for row in table.rows() {
+        let mut near = near.unwrap_or_default();
+        near.resize(table.len(), 0.0);
+        let (mut scored, mut candidates, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        for (row, near) in table.rows().zip(&near) {
             let score = scores.get(&row.sequence);
-            if score.is_none() && !row.is_partial {
+            let is_near = *near > 0.0;
+            if score.is_none() && !is_near && !row.is_partial {
                 continue;
             }
             let verdict = judgement.of(row.sequence, row.is_partial);
             if verdict == Verdict::Failed || !admitted.contains(row.sequence) {
                 continue;
             }
-            let needs_words = score.is_none() || !judgement.has_word(row.sequence);
+            let needs_words = !is_near && (score.is_none() || !judgement.has_word(row.sequence));
             let is_open = verdict == Verdict::Open || needs_words;
             let candidate = Candidate { path: Arc::clone(&row.path), is_open, needs_words };
-            match score {
-                Some(score) => scored.push((*score, candidate)),
-                None => others.push(candidate),
+            if score.is_none() && !is_near {
+                others.push(candidate);
+                continue;
             }
+            scored.extend(score.map(|score| (candidates.len(), *score)));
+            candidates.push((*near, Some(candidate)));
         }
-        // The sort is stable: entries with equal scores stay newest first.
-        scored.sort_by(|left, right| right.0.total_cmp(&left.0));
-        scored.into_iter().map(|(_, candidate)| candidate).chain(others).collect()
+        // Entries with equal scores stay newest first.
+        let near: Vec<f32> = candidates.iter().map(|(near, _)| *near).collect();
+        fuse(&mut scored, &near);
+        let mut take = |place: usize| candidates.get_mut(place)?.1.take();
+        let mut best: Vec<Candidate> =
+            scored.into_iter().filter_map(|(place, _)| take(place)).collect();
+        best.extend(others);
+        best
     }
 
     /// The first candidates that match, in their order. Reads no more files than needed for the
@@ -198,19 +282,19 @@ struct LookThrough<'s> {
 
 impl LookThrough<'_> {
     fn is_hit(&mut self, candidate: &Candidate) -> bool {
-        let Some(texts) = self.texts(&candidate.path) else { return false };
+        let Some(texts) = texts_at(self.files, &candidate.path, self.most) else { return false };
         let verifier = self.verifier.get_or_insert_with(|| self.plan.verifier());
         verifier.is_met_by(&texts.each(), candidate.needs_words)
     }
+}
 
-    /// `None` if the file was removed or is no valid entry.
-    fn texts(&self, path: &str) -> Option<Texts> {
-        let location = Location::of(&path.split('/').collect::<Vec<_>>())?;
-        let contents = self.files.read(&location, self.most).ok()?;
-        if contents.length > self.most {
-            return None;
-        }
-        let entry = Entry::read(&location, &contents.bytes).ok()?;
-        Some(Texts::of(&location, entry))
+/// The texts of an entry; `None` if the file was removed, is no valid entry, or has more than `most` bytes.
+fn texts_at(files: &Files, path: &str, most: u64) -> Option<Texts> {
+    let location = Location::of(&path.split('/').collect::<Vec<_>>())?;
+    let contents = files.read(&location, most).ok()?;
+    if contents.length > most {
+        return None;
     }
+    let entry = Entry::read(&location, &contents.bytes).ok()?;
+    Some(Texts::of(&location, entry))
 }

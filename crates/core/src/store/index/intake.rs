@@ -19,7 +19,10 @@ use super::{
     table::{Broken, Finding},
     texts::Texts,
 };
-use crate::store::{Entry, Location, Summary, time};
+use crate::{
+    store::{Entry, Location, Summary, time},
+    vectors::TextDigest,
+};
 
 /// The greatest number of files of one task.
 const CHUNK: usize = 4096;
@@ -36,6 +39,7 @@ struct Draft {
     stamp: Stamp,
     sequence: u64,
     is_partial: bool,
+    embedded: TextDigest,
 }
 
 enum Examined {
@@ -88,9 +92,10 @@ impl EntryIndex {
         text.add_batch(batch);
         let names = &mut self.table_mut().names;
         found.extend(drafts.into_iter().map(|draft| {
-            let Draft { summary, timestamp, changed, stamp, sequence, is_partial } = draft;
+            let Draft { summary, timestamp, changed, stamp, sequence, is_partial, embedded } =
+                draft;
             let row = Row::new(&summary, timestamp, names);
-            let row = Row { changed, stamp, sequence, is_partial, ..row };
+            let row = Row { changed, stamp, sequence, is_partial, embedded, ..row };
             (Arc::clone(&row.path), Finding::Entry(row))
         }));
         found
@@ -161,7 +166,8 @@ fn draft(
     let document = texts.document(&joined, timestamp);
     let is_partial = !document.is_short();
     batch.add(sequence, &document);
-    Draft { summary, timestamp, changed, stamp, sequence, is_partial }
+    let embedded = TextDigest::of(&texts.embedded());
+    Draft { summary, timestamp, changed, stamp, sequence, is_partial, embedded }
 }
 
 /// A digest that distinguishes files of equal length.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use storage::FileEntry;
 
 use super::super::{EntryType, Location, Summary, time};
+use crate::vectors::TextDigest;
 
 /// Interned names that many entries share: agents, sessions, tags.
 #[derive(Debug, Default)]
@@ -117,6 +118,8 @@ pub(super) struct Row {
     pub sequence: u64,
     /// Whether only a part of its text is in the inverted index.
     pub is_partial: bool,
+    /// The text that embedding models get.
+    pub embedded: TextDigest,
 }
 
 impl Row {
@@ -135,6 +138,7 @@ impl Row {
             stamp: Stamp::default(),
             sequence: 0,
             is_partial: false,
+            embedded: TextDigest::default(),
         }
     }
 

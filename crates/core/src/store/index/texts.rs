@@ -4,6 +4,7 @@ use storage::layout;
 use text_index::Document;
 
 use super::super::{Entry, Location};
+use crate::vectors::embedded_text;
 
 /// The texts of an entry that searches look at: for the inverted index, and for matching phrases.
 pub(super) struct Texts {
@@ -47,6 +48,11 @@ impl Texts {
         let about = std::iter::once(&*self.agent).chain(self.tags.iter().map(|tag| &**tag));
         let about = about.collect::<Vec<_>>().join("\n");
         Joined { about, changes: self.changes.join("\n") }
+    }
+
+    /// The text that embedding models get.
+    pub fn embedded(&self) -> String {
+        embedded_text(&[&self.name, &self.tags.join(", "), &self.content])
     }
 
     pub fn document<'t>(&'t self, joined: &'t Joined, timestamp: i64) -> Document<'t> {

@@ -115,7 +115,7 @@ async fn every_word_of_a_query_must_be_there() {
     let both = Filter { types: Some(vec![EntryType::Finding]), ..asking("users") };
     assert_eq!(store.find(both).await, [AUTH]);
     assert_eq!(store.find(Filter { limit: 1, ..asking("-\"no such\"") }).await, [SQL]);
-    let refused = store.index.find(&asking("after:lunch")).await.unwrap_err();
+    let refused = store.index.find(&asking("after:lunch"), None).await.unwrap_err();
     assert_eq!(refused.code, Code::InvalidArgument);
 }
 

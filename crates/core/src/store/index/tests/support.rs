@@ -204,7 +204,7 @@ fn open(folder: &tempfile::TempDir, disk: &WatchedDisk, limits: Limits) -> Arc<E
 }
 
 pub async fn found(index: &Arc<EntryIndex>, filter: Filter) -> Vec<String> {
-    let found = index.find(&filter).await.unwrap();
+    let found = index.find(&filter, None).await.unwrap();
     let summaries = index.summaries(&filter).await.unwrap();
     let paths = |location: &Location| location.as_str().to_owned();
     let found: Vec<String> = found.iter().map(paths).collect();
