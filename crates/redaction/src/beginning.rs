@@ -183,7 +183,7 @@ mod tests {
     fn a_match_has_its_sign_behind_bytes_of_the_expression() {
         for (expression, text, expected) in [
             ("://[a-z]*:[a-z@]+@", "://a:b@", Some(true)),
-            ("://[a-z]*:[a-z@]+@", "://@", Some(true)),
+            ("://[a-z]*:[a-z@]+@", "://:@@", Some(true)),
             ("://[a-z]*:[a-z@]+@", "://a/b:c@", Some(false)),
             ("://[a-z]*:[a-z@]+@", "://a:b", Some(false)),
             ("a(?:b@|c)", "ac", None),
