@@ -66,6 +66,11 @@ impl Manager {
         self.session.pointers.begin()
     }
 
+    /// Ends a save that was numbered, without saving.
+    pub fn abandon_save(&self, sequence: u64) {
+        drop(self.session.pointers.tracked(sequence));
+    }
+
     /// Saves a tool output; returns its path once the record is as durable as the options require.
     ///
     /// # Errors
