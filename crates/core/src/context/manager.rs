@@ -122,6 +122,12 @@ impl Manager {
     /// A record that is cached in memory, without I/O.
     #[must_use]
     pub fn peek(&self, path: &str) -> Option<Held> {
+        let Session { directory, pointers, .. } = &*self.session;
+        // A path from a save needs no resolution.
+        let filename = directory.filename_in(path);
+        if let Some(held) = filename.and_then(|filename| pointers.in_memory(filename)) {
+            return Some(held);
+        }
         let relative = self.session.locate_by_spelling(path).ok()?;
         self.session.pointers.in_memory(&relative)
     }
