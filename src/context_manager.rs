@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use agent_context_core::{
     Error, Trust,
-    context::{Manager, ManagerOptions, Retention, SaveRequest, Saved},
+    context::{Held, Manager, ManagerOptions, Retention, SaveRequest, Saved},
 };
 use napi::{
     Env, Result,
-    bindgen_prelude::{ClassInstance, Unknown},
+    bindgen_prelude::{ClassInstance, Either, Unknown},
 };
 use napi_derive::napi;
 use redaction::{Redacted, Redaction};
@@ -229,15 +229,20 @@ impl NativeManager {
         Ok(())
     }
 
-    /// A context in memory, synchronously: its record, or if the result is a text its record without the
-    /// result, followed by the result. `null` if it has to be loaded.
-    #[napi(ts_return_type = "string[] | null")]
-    pub fn peek(&self, #[napi(ts_arg_type = "string")] path: Utf8) -> Option<Vec<JsText>> {
-        let held = self.manager.peek(&path.into_string())?;
-        Some(held.into_texts().into_iter().map(JsText).collect())
+    /// A context in memory, synchronously: its record, or if the result is a text an array of its record without
+    /// the result and of the result. `null` if it has to be loaded.
+    #[napi(ts_return_type = "string | string[] | null")]
+    pub fn peek(
+        &self,
+        #[napi(ts_arg_type = "string")] path: Utf8,
+    ) -> Option<Either<JsText, Vec<JsText>>> {
+        Some(match self.manager.peek(&path.into_string())? {
+            Held::Whole(record) => Either::A(JsText(record)),
+            held => Either::B(held.into_texts().into_iter().map(JsText).collect()),
+        })
     }
 
-    /// Loads; answers with one or two texts as `peek`.
+    /// Loads; answers with the record, or with the record without its result and the result.
     #[napi]
     pub fn load(&self, operation: u32, #[napi(ts_arg_type = "string")] path: Utf8) -> Result<()> {
         let (manager, path) = (Arc::clone(&self.manager), path.into_string());

@@ -24,8 +24,10 @@ mod context_slices;
 mod context_store;
 mod context_stream;
 mod delimited;
+mod environment;
 mod error;
 mod file_system;
+mod memory;
 mod numbers;
 mod outbox;
 mod pointers;
@@ -34,6 +36,7 @@ mod redaction_stream;
 mod repo_memory;
 mod request;
 mod runtime;
+mod save_batch;
 mod save_details;
 mod search;
 mod selection;
@@ -44,8 +47,3 @@ mod state_store;
 mod text;
 mod value;
 mod vectors;
-
-/// Memory that the JavaScript thread allocates is freed by worker threads. With the system allocators, this
-/// costs the JavaScript thread a fifth of the time of a small save.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

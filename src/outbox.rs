@@ -34,9 +34,11 @@ use super::{
 /// Numbers per message in the buffer that `takeMessages` fills: kind and id.
 const FIELDS: usize = 2;
 /// This many outcomes wake the JavaScript thread at once, …
-const BATCH: usize = 8;
+const BATCH: usize = 32;
+/// … or as many as are still pending, but not fewer than these, …
+const SMALL_BATCH: usize = 8;
 /// … and so does an outcome that waited this long for others.
-const PATIENCE: Duration = Duration::from_micros(250);
+const PATIENCE: Duration = Duration::from_micros(500);
 
 /// A message; its text has no NUL character, because that separates texts.
 pub enum Message {
@@ -213,8 +215,9 @@ impl PendingOutcome {
         let queue = Arc::clone(&self.0);
         drop(self);
         let (count, waited) = queue.push(message);
-        let has_others = queue.pending.load(Ordering::Acquire) > 0;
-        if has_others && count < BATCH && waited < PATIENCE {
+        let others = queue.pending.load(Ordering::Acquire);
+        let wanted = others.clamp(SMALL_BATCH, BATCH);
+        if others > 0 && count < wanted && waited < PATIENCE {
             // Lets all tasks run that are ready.
             tokio::task::yield_now().await;
         }

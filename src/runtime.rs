@@ -16,7 +16,8 @@ use tokio::{
 };
 
 use super::{
-    outbox::{Message, Queue},
+    memory,
+    outbox::{Message, PendingOutcome, Queue},
     text::Part,
 };
 
@@ -31,11 +32,12 @@ pub fn started() -> Option<&'static Runtime> {
 }
 
 /// The process's pool, which the first operation starts. Its threads do not keep the process alive.
-fn runtime() -> napi::Result<&'static Runtime> {
+pub fn runtime() -> napi::Result<&'static Runtime> {
     let runtime = RUNTIME.get_or_init(|| {
         // Files are written on the pool itself. More than four writers of one directory wait for each other
         // in the kernel.
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        memory::keep_freed_pages();
         Builder::new_multi_thread()
             .worker_threads(cores.clamp(2, 4))
             .max_blocking_threads(WAITING_THREADS + MAX_LONG_THREADS)
@@ -94,22 +96,25 @@ pub fn run<F>(queue: &Arc<Queue>, operation: u32, work: F) -> napi::Result<Abort
 where
     F: Future<Output = Result<Answer, Error>> + Send + 'static,
 {
-    let runtime = runtime()?;
-    let pending = queue.begin();
-    let panic_report = PanicReport { queue: Arc::clone(queue), operation };
-    let task = runtime.spawn(async move {
-        let _panic_report = panic_report;
-        let message = match work.await {
-            Ok(Answer::Text(text)) => Message::Done(operation, text),
-            Ok(Answer::Texts(texts)) => {
-                Message::Texts(operation, texts.into_iter().map(Part::Text).collect())
-            }
-            Ok(Answer::Parts(parts)) => Message::Texts(operation, parts),
-            Err(error) => Message::Failed(operation, super::error::to_json(&error).to_string()),
-        };
-        pending.finish(message).await;
-    });
-    Ok(task.abort_handle())
+    let outcome = complete(Arc::clone(queue), queue.begin(), operation, work);
+    Ok(runtime()?.spawn(outcome).abort_handle())
+}
+
+/// Completes an operation that has begun: posts its outcome.
+pub async fn complete<F>(queue: Arc<Queue>, pending: PendingOutcome, operation: u32, work: F)
+where
+    F: Future<Output = Result<Answer, Error>> + Send,
+{
+    let _panic_report = PanicReport { queue, operation };
+    let message = match work.await {
+        Ok(Answer::Text(text)) => Message::Done(operation, text),
+        Ok(Answer::Texts(texts)) => {
+            Message::Texts(operation, texts.into_iter().map(Part::Text).collect())
+        }
+        Ok(Answer::Parts(parts)) => Message::Texts(operation, parts),
+        Err(error) => Message::Failed(operation, super::error::to_json(&error).to_string()),
+    };
+    pending.finish(message).await;
 }
 
 /// Runs an operation that [`Cancellable::cancel`] can stop.

@@ -95,24 +95,38 @@ impl From<NativeOffload> for OffloadRequest {
 
 /// Parses the details of a save, JSON, with its binary data, which they describe.
 pub fn read_details(env: &Env, text: &Utf8, bytes: &Unknown<'_>) -> Result<Details> {
-    let details: NativeDetails = parse(text)?;
-    let raw =
-        |value: Option<Box<serde_json::value::RawValue>>| value.map(|value| value.get().to_owned());
-    Ok(Details {
-        description: details.description,
-        source_urls: raw(details.source_urls),
-        success: details.success,
-        error: raw(details.error),
-        message: raw(details.message),
-        call: raw(details.call_id),
-        duration: raw(details.duration_ms),
-        exit_code: details.exit_code,
-        span: raw(details.span_id),
-        media_type: raw(details.media_type),
-        is_cut: details.cut,
-        if_absent: details.if_absent,
-        is_large: details.is_large,
-        offload: details.offload.map(OffloadRequest::from),
-        bytes: details.bytes.map(|said| read_given(env, said, bytes)).transpose()?,
-    })
+    let mut details: NativeDetails = parse(text)?;
+    let given = details.bytes.take().map(|said| read_given(env, said, bytes)).transpose()?;
+    Ok(Details { bytes: given, ..details.into() })
+}
+
+/// Parses the details of a save without binary data, JSON.
+pub fn read_plain_details(text: &str) -> serde_json::Result<Details> {
+    serde_json::from_str(text).map(NativeDetails::into)
+}
+
+impl From<NativeDetails> for Details {
+    /// The details without binary data.
+    fn from(details: NativeDetails) -> Self {
+        let raw = |value: Option<Box<serde_json::value::RawValue>>| {
+            value.map(|value| value.get().to_owned())
+        };
+        Self {
+            description: details.description,
+            source_urls: raw(details.source_urls),
+            success: details.success,
+            error: raw(details.error),
+            message: raw(details.message),
+            call: raw(details.call_id),
+            duration: raw(details.duration_ms),
+            exit_code: details.exit_code,
+            span: raw(details.span_id),
+            media_type: raw(details.media_type),
+            is_cut: details.cut,
+            if_absent: details.if_absent,
+            is_large: details.is_large,
+            offload: details.offload.map(OffloadRequest::from),
+            bytes: None,
+        }
+    }
 }

@@ -25,7 +25,7 @@ pub fn read(
             Ok(Encoded::String(units))
         }
         2 => {
-            let operations = read_operations(env, operations.raw(), length as usize)?;
+            let operations = read_operations(env, operations, length as usize)?;
             read_chunks(env, chunks.raw(), &mut units)?;
             read_units(env, text.raw(), &mut units)?;
             Ok(Encoded::Flat { operations, units })
@@ -39,6 +39,19 @@ pub fn read_text(env: &Env, text: &Unknown<'_>) -> Result<Encoded> {
     let mut units = Vec::new();
     read_units(env, text.raw(), &mut units)?;
     Ok(Encoded::Text(units))
+}
+
+/// The UTF-16 units of the strings in an array and of a last string, `length` in all.
+pub fn read_texts(
+    env: &Env,
+    chunks: &Unknown<'_>,
+    last: &Unknown<'_>,
+    length: usize,
+) -> Result<Vec<u16>> {
+    let mut units = Vec::with_capacity(length + 1);
+    read_chunks(env, chunks.raw(), &mut units)?;
+    read_units(env, last.raw(), &mut units)?;
+    Ok(units)
 }
 
 /// The UTF-16 units of a string.
@@ -109,13 +122,13 @@ pub fn read_pieces(env: &Env, pieces: &Unknown<'_>) -> Result<Vec<u8>> {
 }
 
 /// The first `length` integers of an Int32Array.
-fn read_operations(env: &Env, value: sys::napi_value, length: usize) -> Result<Vec<i32>> {
+pub fn read_operations(env: &Env, value: &Unknown<'_>, length: usize) -> Result<Vec<i32>> {
     let (mut kind, mut available, mut data) = (0, 0, ptr::null_mut());
     // SAFETY: all out pointers are valid, or null where nothing is asked.
     check_status!(unsafe {
         sys::napi_get_typedarray_info(
             env.raw(),
-            value,
+            value.raw(),
             &raw mut kind,
             &raw mut available,
             &raw mut data,

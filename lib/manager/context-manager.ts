@@ -4,7 +4,7 @@ import { type ContextStats, type SweepReport, sha256 } from '#addon'
 import { checkText, optional } from '../arguments/checks.ts'
 import { readCancellation } from '../arguments/known-options.ts'
 import type { CancellationOptions, TaskId } from '../arguments/types.ts'
-import { cancellable, close, debug, operate } from '../native/border.ts'
+import { cancellable, close, debug, operate, sendNow } from '../native/border.ts'
 import { grepContexts } from './grep-contexts.ts'
 import { importRecord } from './import-record.ts'
 import { loadContext, loadContexts } from './load-contexts.ts'
@@ -198,7 +198,7 @@ export class ContextManager<Task extends TaskId = number> {
    * read; symbolic links are not followed
    * @throws (rejects) `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_IO`
    */
-  async loadContext<T = unknown>(filepath: string): Promise<StoredContext<T, Task>> {
+  loadContext<T = unknown>(filepath: string): Promise<StoredContext<T, Task>> {
     return loadContext<T, Task>(this.#parts.hooks, this.#parts.native, filepath)
   }
 
@@ -420,6 +420,7 @@ export class ContextManager<Task extends TaskId = number> {
 
   /** Removes all pointers, and the outputs that are only in memory. Files are kept. */
   clearPointers(): void {
+    sendNow()
     this.#parts.native.clearPointers()
     debug(this.#parts.hooks, 'Context pointers cleared')
   }

@@ -12,6 +12,8 @@ export const BODY = 'body'
 /** The size of this member without the body, in bytes. */
 const BODY_MEMBER = 64
 
+const PENDING_TAGS: ReadonlySet<string> = new Set(['[object Response]', '[object Blob]', '[object File]'])
+
 /** A result that has arrived. */
 export interface Arrived {
   readonly result: unknown
@@ -33,7 +35,7 @@ export function isPending(value: unknown): boolean {
     return false
   }
   try {
-    return isThenable(value) || isStream(value) || isResponse(value) || isBlob(value)
+    return isThenable(value) || isStream(value) || PENDING_TAGS.has(Object.prototype.toString.call(value))
   } catch {
     // A throwing getter or Proxy trap: the value is stored like any other.
     return false

@@ -7,8 +7,8 @@ import { asContextError, invalidArgument } from '../arguments/errors.ts'
 import { tooLarge } from '../arguments/messages.ts'
 import type { TaskId } from '../arguments/types.ts'
 import { leastBytes } from '../native/binary.ts'
-import { type Hooks, operate } from '../native/border.ts'
-import { type Encoded, encode, encodeText, FLAT } from '../native/snapshot.ts'
+import { begin, type Hooks, operate, type Settle } from '../native/border.ts'
+import { argumentsText, type Encoded, encode, encodeArguments, encodeText, FLAT, TEXT } from '../native/snapshot.ts'
 import { stringify } from '../native/stringify.ts'
 import { TakenBytes } from '../native/taken-bytes.ts'
 import { reportSave } from '../redaction/redaction.ts'
@@ -16,6 +16,7 @@ import { recordStreamOptions } from './option-names.ts'
 import type { CheckedOptions } from './options.ts'
 import { arrival, BODY, isPending, isStream } from './pending-values.ts'
 import { type RecordedStream, recordedStream } from './recorded-stream.ts'
+import { type ArgumentsOf, addSave, isBatched } from './save-batch.ts'
 import { NO_DETAILS, type OwnSaveOptions, SaveDetails, timeOf } from './save-details.ts'
 import type { OffloadRequest, SaveStored, Stored } from './save-request.ts'
 import { type OpenStream, SpooledStream } from './spooled-stream.ts'
@@ -23,6 +24,7 @@ import { type LongStreams, SHORT_STREAM } from './stream-keeper.ts'
 import type { ContextManagerOptions, RecordStreamOptions, SaveOptions } from './types.ts'
 
 const NO_BYTES: readonly Uint8Array[] = []
+const NO_OPERATIONS: readonly number[] = []
 
 /** The parts of a save besides the call and its result. */
 interface SaveRequest {
@@ -32,11 +34,10 @@ interface SaveRequest {
   readonly offload?: OffloadRequest
 }
 
-/** A checked call in the form for the native side. */
+/** The checked facts of a call. */
 interface Call {
   readonly task: string | undefined
   readonly startedAt: number
-  readonly argumentsText: string
 }
 
 function readCall(
@@ -52,10 +53,23 @@ function readCall(
   if (queryId !== undefined) {
     checkText(queryId, 'queryId')
   }
-  const startedAt = timeOf(options?.startedAt)
-  const argumentsText = stringify(args)
-  const isObject = argumentsText.startsWith('{')
-  return { task, startedAt, argumentsText: isObject ? argumentsText : `{"value":${argumentsText}}` }
+  return { task, startedAt: timeOf(options?.startedAt) }
+}
+
+/** Copies arguments, because encoding the result reuses the operations. */
+function readArguments(args: Record<string, unknown>): ArgumentsOf {
+  const { kind, text, operations, length, chunks } = encodeArguments(args)
+  if (chunks.length > 0) {
+    return { kind: TEXT, text: argumentsText(args), operations: NO_OPERATIONS }
+  }
+  if (length === 0) {
+    return { kind, text, operations: NO_OPERATIONS }
+  }
+  const copied: number[] = []
+  for (let index = 0; index < length; index++) {
+    copied.push(operations[index] as number)
+  }
+  return { kind, text, operations: copied }
 }
 
 /** Saves for a manager. */
@@ -171,7 +185,8 @@ export class Saving {
     spooled: SpooledStream,
     offload: OffloadRequest | undefined,
   ): Promise<string> {
-    const { task, startedAt, argumentsText } = readCall(toolName, args, taskId, queryId, options)
+    const { task, startedAt } = readCall(toolName, args, taskId, queryId, options)
+    const argumentText = argumentsText(args)
     const details = { ...this.#details.of(toolName, args, undefined, options), offload: offload?.shown }
     this.#hooks.redaction?.redactor.refresh()
     return operate(
@@ -184,13 +199,13 @@ export class Saving {
           startedAt,
           queryId,
           task,
-          argumentsText,
+          argumentText,
           JSON.stringify(details),
           NO_BYTES,
           around === undefined ? undefined : stringify(around),
           around === undefined ? undefined : BODY,
         ),
-      (saved, texts) => (texts.length === 0 ? saved : reportSave(this.#hooks.redaction, texts)),
+      this.#settle,
     )
   }
 
@@ -220,7 +235,8 @@ export class Saving {
     if (leastBytes(result) > maximum) {
       throw this.#tooLarge(toolName)
     }
-    const { task, startedAt, argumentsText } = readCall(toolName, args, taskId, queryId, options)
+    const { task, startedAt } = readCall(toolName, args, taskId, queryId, options)
+    const encodedArguments = readArguments(args)
     let details = this.#details.of(toolName, args, result, options)
     const taken = new TakenBytes(details.mediaType)
     const encoded: Encoded =
@@ -241,28 +257,40 @@ export class Saving {
       details = { ...details, offload: offload.shown }
     }
     this.#hooks.redaction?.redactor.refresh()
+    const detailsText = details === NO_DETAILS ? undefined : JSON.stringify(details)
+    if (isBatched(encodedArguments, encoded)) {
+      const add = (operation: number): void =>
+        addSave(
+          this.#native,
+          { operation, toolName, startedAt, query: queryId, task, details: detailsText },
+          encodedArguments,
+          encoded,
+        )
+      return begin(this.#hooks, add, this.#settle)
+    }
+    const argumentText = encodedArguments.kind === TEXT ? encodedArguments.text : argumentsText(args)
     // The native side copies what it is given before it returns.
-    return operate(
-      this.#hooks,
-      (operation) =>
-        this.#native.save(
-          operation,
-          toolName,
-          startedAt,
-          queryId,
-          task,
-          argumentsText,
-          encoded.kind,
-          encoded.text,
-          encoded.operations,
-          encoded.length,
-          encoded.chunks,
-          details === NO_DETAILS ? undefined : JSON.stringify(details),
-          encoded.taken?.parts ?? NO_BYTES,
-        ),
-      (saved, texts) => (texts.length === 0 ? saved : reportSave(this.#hooks.redaction, texts)),
-    )
+    const start = (operation: number): void =>
+      this.#native.save(
+        operation,
+        toolName,
+        startedAt,
+        queryId,
+        task,
+        argumentText,
+        encoded.kind,
+        encoded.text,
+        encoded.operations,
+        encoded.length,
+        encoded.chunks,
+        detailsText,
+        encoded.taken?.parts ?? NO_BYTES,
+      )
+    return operate(this.#hooks, start, this.#settle)
   }
+
+  readonly #settle: Settle<string> = (saved, texts) =>
+    texts.length === 0 ? saved : reportSave(this.#hooks.redaction, texts)
 
   #tooLarge(toolName: string): Error {
     const { maxResultBytes } = this.#options

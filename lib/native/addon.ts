@@ -12,6 +12,7 @@ export const {
   contentOfCall,
   delimit,
   directoryFault,
+  environmentVersion,
   harmlessLine,
   migrateRepoMemory,
   NativeHistory,

@@ -22,8 +22,8 @@ export function mayHoldBinary(json: string): boolean {
 export function textOfBinary(value: object): string | undefined {
   try {
     const bytes = isUint8Array(value) ? ownBytes(value) : serialisedBytes(value)
-    const text = bytes === undefined ? '' : decoder.decode(bytes)
-    return VISIBLE.test(text) ? text : undefined
+    const text = bytes === undefined ? undefined : decoder.decode(bytes)
+    return text !== undefined && VISIBLE.test(text) ? text : undefined
   } catch {
     return undefined // a getter, invalid UTF-8, or more than a string can hold
   }
@@ -51,6 +51,9 @@ export function leastBytes(value: unknown): number {
     return value.length
   }
   try {
+    if (typeof value !== 'object' || Array.isArray(value)) {
+      return 0
+    }
     if (isAnyArrayBuffer(value)) {
       return value.byteLength
     }

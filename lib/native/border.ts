@@ -22,9 +22,13 @@ export interface Hooks {
 /** Receives the progress of an operation as JSON. */
 export type Progress = (text: string) => void
 
+/** Converts the answer of an operation to the value of its promise. An error that it throws rejects the promise. */
+export type Settle<T> = (text: string, texts: readonly string[]) => T
+
 /** A pending operation. */
 interface Operation {
-  readonly settle: (text: string, texts: readonly string[]) => void
+  readonly resolve: (value: unknown) => void
+  readonly settle: Settle<unknown>
   readonly reject: (reason: unknown) => void
   /** Receives its progress. */
   readonly progress: Progress | undefined
@@ -88,6 +92,28 @@ export function scopeOf(fileSystem: IFileSystem): number {
   return scope
 }
 
+/** Sends the calls that wait, if any do. */
+let sendWaiting: (() => void) | undefined
+const NOW = Promise.resolve()
+
+/**
+ * Calls `send` at the end of the current run of synchronous code, so that calls of one run can be passed to the native side together,
+ * or before the next operation starts, so that the order of calls is kept. `send` must not throw.
+ */
+export function sendLater(send: () => void): void {
+  sendNow()
+  sendWaiting = send
+  // Costs less than `queueMicrotask`.
+  NOW.then(sendNow)
+}
+
+/** Sends the calls that wait for the end of the current run of synchronous code. */
+export function sendNow(): void {
+  const send = sendWaiting
+  sendWaiting = undefined
+  send?.()
+}
+
 /**
  * Starts an operation: `start` passes its number to the native side, and `settle` converts the answer to the value of the promise
  * (an error that it throws rejects the promise). `progress` receives the progress; its errors are ignored.
@@ -95,7 +121,18 @@ export function scopeOf(fileSystem: IFileSystem): number {
 export function operate<T>(
   hooks: Hooks,
   start: (operation: number) => void,
-  settle: (text: string, texts: readonly string[]) => T,
+  settle: Settle<T>,
+  progress?: Progress,
+): Promise<T> {
+  sendNow()
+  return begin(hooks, start, settle, progress)
+}
+
+/** As `operate`, without sending the calls that wait. */
+export function begin<T>(
+  hooks: Hooks,
+  start: (operation: number) => void,
+  settle: Settle<T>,
   progress?: Progress,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
@@ -105,7 +142,7 @@ export function operate<T>(
     if (operations.size === 0) {
       keepAlive.ref()
     }
-    operations.set(operation, { settle: (text, texts) => resolve(settle(text, texts)), reject, progress, hooks })
+    operations.set(operation, { resolve: resolve as (value: unknown) => void, settle, reject, progress, hooks })
   })
 }
 
@@ -119,7 +156,7 @@ export function cancellable<T>(
   native: { cancel(operation: number): void },
   signal: AbortSignal | undefined,
   start: (operation: number) => void,
-  settle: (text: string, texts: readonly string[]) => T,
+  settle: Settle<T>,
   progress?: Progress,
 ): Promise<T> {
   if (signal?.aborted) {
@@ -165,13 +202,13 @@ export function close(hooks: Hooks, native: { close(operation: number): void }, 
   }
   const timer = setTimeout(() => {
     debug(hooks, 'close gave up: calls of the fileSystem are still under way', { closeTimeout: timeout })
-    finish(started)?.settle('', NO_TEXTS)
+    finish(started)?.resolve(undefined)
   }, timeout)
   return closed.finally(() => clearTimeout(timer))
 }
 
 /** Abandons an operation: its promise rejects now, and its later outcome is ignored. */
-function abandon(operation: number, reason: unknown): void {
+export function abandon(operation: number, reason: unknown): void {
   finish(operation)?.reject(reason)
 }
 
@@ -217,7 +254,7 @@ function dispatch(kind: Kind, id: number, text: string): void {
       }
       // The texts are also taken for an abandoned operation; otherwise the native side would keep them.
       const texts = kind === Kind.Texts ? takeTexts(id) : NO_TEXTS
-      operation?.settle(text, texts)
+      operation?.resolve(operation.settle(text, texts))
     } catch (error) {
       operation?.reject(error)
     }

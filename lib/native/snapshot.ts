@@ -48,6 +48,7 @@
 
 import { textOfBinary } from './binary.ts'
 import { conversionOf } from './conversions.ts'
+import { boundKeyLists, completeKeyList, findKeyList, hasKeys, type KeyNode, recentList } from './key-lists.ts'
 import { stringify } from './stringify.ts'
 import { bytesOf, type TakenBytes } from './taken-bytes.ts'
 
@@ -93,45 +94,11 @@ const INITIAL_OPERATIONS = 1 << 12
 /** A buffer that grew beyond this is not kept for the next value. */
 const KEPT_OPERATIONS = 1 << 18
 
-/** Limits of the remembered key lists. */
-const MAXIMUM_KEYS_PER_RECORD = 128
-const MAXIMUM_KEY_UNITS = 64
-const MAXIMUM_KEY_NODES = 4096
-const MAXIMUM_NEW_NODES_PER_VALUE = 256
-
 const NO_OPERATIONS = new Int32Array(0)
 const NO_CHUNKS: readonly string[] = []
 const UNUSUAL = Symbol('a value that is left to JSON.stringify')
 
 const objectToString = Object.prototype.toString
-
-/**
- * A list of keys, by its last one: the remembered lists form a tree, in which an object finds its list. So each list
- * crosses once per value, not once per object.
- */
-class KeyNode {
-  readonly key: string
-  /** The child found last, tried first. */
-  lastChild: KeyNode | undefined
-  children: Map<string, KeyNode> | undefined
-  /** The value (by its serial number) in which this list has the number `index`. */
-  serial = 0
-  index = 0
-  /** All keys, once an object had exactly these; their JSON texts, once they had to cross. */
-  keys: readonly string[] | undefined
-  text: string | undefined
-  lengths: readonly number[] = []
-
-  constructor(key: string) {
-    this.key = key
-  }
-}
-
-let keyRoot = new KeyNode('')
-let keyNodes = 0
-let newKeyNodes = 0
-/** The list found last at each depth: what lies side by side is mostly alike. */
-let recentLists: KeyNode[] = []
 
 let operations = new Int32Array(INITIAL_OPERATIONS)
 let doubles = new Float64Array(operations.buffer)
@@ -146,18 +113,6 @@ let isBusy = false
 /** Collects the bytes of the current value. */
 let taking: TakenBytes | undefined
 
-const takesSnapshots = isStringifySlow()
-
-/**
- * Whether objects and arrays are worth a snapshot. Measured, with the copy, at 32 KB: half the time of `JSON.stringify`
- * on Node 20, two thirds on Node 24, and more than it on Bun and on V8 since 13.8, whose `JSON.stringify` is new.
- */
-function isStringifySlow(): boolean {
-  const versions = (globalThis as { process?: { versions?: { bun?: string; v8?: string } } }).process?.versions
-  // Bun names a V8 version too.
-  return versions?.bun === undefined && Number.parseFloat(versions?.v8 ?? '99') < 13.8
-}
-
 /**
  * Takes a snapshot of `value`, from which Rust builds the JSON text that `stringify(value)` returns. Throws where `stringify`
  * throws.
@@ -165,12 +120,12 @@ function isStringifySlow(): boolean {
  * @param taken collects the bytes; without it, they are written as `JSON.stringify` does, as numbers
  */
 export function encode(value: unknown, taken?: TakenBytes): Encoded {
-  const text = typeof value === 'object' && value !== null ? textOfWhole(value, taken) : value
+  const text = typeof value === 'object' && value !== null && !isArray(value) ? textOfWhole(value, taken) : value
   if (typeof text === 'string' && text.length <= MAXIMUM_UNITS) {
     return { kind: STRING, text, operations: NO_OPERATIONS, length: 0, chunks: NO_CHUNKS, taken: filled(taken) }
   }
   // A getter of the value being walked may get here again.
-  if (takesSnapshots && typeof value === 'object' && value !== null && !isBusy) {
+  if (typeof value === 'object' && value !== null && !isBusy) {
     const encoded = encodeFlat(value, taken)
     if (encoded !== undefined) {
       return encoded
@@ -178,6 +133,43 @@ export function encode(value: unknown, taken?: TakenBytes): Encoded {
     taken?.reset()
   }
   return encodeText(value, taken)
+}
+
+/** As `encode`, for the arguments of a call, as `argumentsText` writes them: a plain object has the kind `FLAT`, others `TEXT`. */
+export function encodeArguments(value: object): Encoded {
+  const encoded = !isBusy && isPlain(value) ? encodeFlat(value, undefined) : undefined
+  if (encoded !== undefined) {
+    return encoded
+  }
+  const text = argumentsText(value)
+  return { kind: TEXT, text, operations: NO_OPERATIONS, length: 0, chunks: NO_CHUNKS, taken: undefined }
+}
+
+/** The arguments of a call as JSON, always an object. */
+export function argumentsText(value: object): string {
+  const text = stringify(value)
+  return text.startsWith('{') ? text : `{"value":${text}}`
+}
+
+/** Whether an object is written as an object, and not as a conversion of it. */
+function isPlain(value: object): boolean {
+  try {
+    return (
+      Object.getPrototypeOf(value) === Object.prototype &&
+      objectToString.call(value) === '[object Object]' &&
+      (value as { type?: unknown }).type !== 'Buffer'
+    )
+  } catch {
+    return false // a getter or Proxy trap that throws: `stringify` deals with it
+  }
+}
+
+function isArray(value: object): boolean {
+  try {
+    return Array.isArray(value)
+  } catch {
+    return false // a Proxy that was revoked
+  }
 }
 
 /** As `textOfBytes`, for a value that consists only of bytes. */
@@ -236,12 +228,7 @@ function reset(): void {
   }
   units = 0
   usedLists.length = 0
-  newKeyNodes = 0
-  if (keyNodes >= MAXIMUM_KEY_NODES) {
-    keyRoot = new KeyNode('')
-    keyNodes = 0
-    recentLists = []
-  }
+  boundKeyLists()
   if (operations.length > KEPT_OPERATIONS) {
     allocate(INITIAL_OPERATIONS)
   }
@@ -254,29 +241,21 @@ function writeValue(value: unknown, depth: number): void {
   if (position + 4 > operations.length) {
     grow()
   }
-  switch (typeof value) {
-    case 'string':
-      writeString(value)
-      return
-    case 'number':
-      writeNumber(value)
-      return
-    case 'boolean':
-      operations[position++] = value ? CONSTANT_TRUE : CONSTANT_FALSE
-      return
-    case 'undefined':
-    case 'symbol':
-      operations[position++] = CONSTANT_ABSENT
-      return
-    case 'object':
-      if (value === null) {
-        operations[position++] = CONSTANT_NULL
-      } else {
-        writeObject(value, depth)
-      }
-      return
-    default:
-      throw UNUSUAL // a BigInt, or a function, which may have a toJSON
+  // Comparisons, because V8 calls a function for the type that a `switch` looks at.
+  if (typeof value === 'string') {
+    writeString(value)
+  } else if (typeof value === 'number') {
+    writeNumber(value)
+  } else if (value === null) {
+    operations[position++] = CONSTANT_NULL
+  } else if (typeof value === 'object') {
+    writeObject(value, depth)
+  } else if (typeof value === 'boolean') {
+    operations[position++] = value ? CONSTANT_TRUE : CONSTANT_FALSE
+  } else if (value === undefined || typeof value === 'symbol') {
+    operations[position++] = CONSTANT_ABSENT
+  } else {
+    throw UNUSUAL // a BigInt, or a function, which may have a toJSON
   }
 }
 
@@ -331,18 +310,28 @@ function writeObject(value: object, depth: number): void {
     writeUnusual(value, depth)
     return
   }
+  const recent = recentList(depth)
+  if (recent?.keys !== undefined && !isSerialisedBuffer(value, recent.keys) && hasKeys(value, recent.keys)) {
+    writeKnownRecord(value as Record<string, unknown>, recent, recent.keys.length, depth)
+    return
+  }
   // As JSON.stringify does it: all keys first, then the values. So it is harmless if getters or Proxy traps run.
   const keys = Object.keys(value)
-  if (keys.length === 2 && (value as { type?: unknown }).type === 'Buffer') {
+  if (isSerialisedBuffer(value, keys)) {
     writeBytes(value)
     return
   }
-  const list = keys.length <= MAXIMUM_KEYS_PER_RECORD ? findKeyList(keys, depth) : undefined
+  const list = findKeyList(keys, depth)
   if (list === undefined) {
     writeDictionary(value as Record<string, unknown>, keys, depth)
   } else {
     writeRecord(value as Record<string, unknown>, keys, list, depth)
   }
+}
+
+/** Whether an object with these keys may be the JSON form of a `Buffer`. */
+function isSerialisedBuffer(value: object, keys: readonly string[]): boolean {
+  return keys.length === 2 && (value as { type?: unknown }).type === 'Buffer'
 }
 
 /** Writes binary data. Anything else is unusual. */
@@ -385,13 +374,30 @@ function writeArray(value: readonly unknown[], depth: number): void {
   }
 }
 
-function writeRecord(value: Record<string, unknown>, keys: readonly string[], list: KeyNode, depth: number): void {
+/** As `writeRecord`, for an object with the keys of a list. */
+function writeKnownRecord(value: Record<string, unknown>, list: KeyNode, length: number, depth: number): void {
+  writeListNumber(list)
+  let count = 0
+  for (const key in value) {
+    writeValue(value[key], depth + 1)
+    count++
+  }
+  if (count !== length) {
+    throw UNUSUAL // a getter or Proxy trap that changed the object
+  }
+}
+
+function writeListNumber(list: KeyNode): void {
   if (list.serial !== serial) {
     list.serial = serial
     list.index = usedLists.length
     usedLists.push(list)
   }
   operations[position++] = (list.index << 4) | CODE_RECORD
+}
+
+function writeRecord(value: Record<string, unknown>, keys: readonly string[], list: KeyNode, depth: number): void {
+  writeListNumber(list)
   for (let index = 0; index < keys.length; index++) {
     writeValue(value[keys[index] as string], depth + 1)
   }
@@ -410,53 +416,6 @@ function writeDictionary(value: Record<string, unknown>, keys: readonly string[]
   }
 }
 
-function findKeyList(keys: readonly string[], depth: number): KeyNode | undefined {
-  const recent = recentLists[depth]
-  if (recent?.keys !== undefined && areSame(recent.keys, keys)) {
-    return recent
-  }
-  let node = keyRoot
-  for (let index = 0; index < keys.length; index++) {
-    const key = keys[index] as string
-    let child = node.lastChild
-    if (child === undefined || child.key !== key) {
-      child = findChild(node, key)
-      if (child === undefined) {
-        return undefined
-      }
-      node.lastChild = child
-    }
-    node = child
-  }
-  node.keys ??= keys
-  recentLists[depth] = node
-  return node
-}
-
-function areSame(left: readonly string[], right: readonly string[]): boolean {
-  if (left.length !== right.length) {
-    return false
-  }
-  for (let index = 0; index < left.length; index++) {
-    if (left[index] !== right[index]) {
-      return false
-    }
-  }
-  return true
-}
-
-function findChild(node: KeyNode, key: string): KeyNode | undefined {
-  node.children ??= new Map()
-  let child = node.children.get(key)
-  if (child === undefined && key.length <= MAXIMUM_KEY_UNITS && newKeyNodes < MAXIMUM_NEW_NODES_PER_VALUE) {
-    child = new KeyNode(key)
-    node.children.set(key, child)
-    newKeyNodes++
-    keyNodes++
-  }
-  return child
-}
-
 function writeKeyLists(): void {
   for (const list of usedLists) {
     const text = list.text ?? completeKeyList(list)
@@ -469,13 +428,6 @@ function writeKeyLists(): void {
       operations[position++] = list.lengths[index] as number
     }
   }
-}
-
-function completeKeyList(list: KeyNode): string {
-  const texts = (list.keys ?? []).map((key) => `${JSON.stringify(key)}:`)
-  list.lengths = texts.map((text) => text.length)
-  list.text = texts.join('')
-  return list.text
 }
 
 function grow(): void {

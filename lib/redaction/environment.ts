@@ -1,5 +1,9 @@
 /** Tracks the environment variables of this process whose values are secret. */
 
+import { isMainThread } from 'node:worker_threads'
+import { environmentVersion } from '#addon'
+import { sendNow } from '../native/border.ts'
+
 /** The methods of the native side that are used here. */
 interface NamesAndValues {
   isSecretName(name: string): boolean
@@ -10,21 +14,62 @@ interface NamesAndValues {
 const MAXIMUM_NAMES = 10_000
 const NONE: readonly string[] = []
 
-/** The cached names of all variables; cleared after the current run of synchronous code. */
-let names: readonly string[] | undefined
+const NOW = Promise.resolve()
+
+/** The names of all variables, listed last. */
+let names: readonly string[] = NONE
+/** Whether `names` was checked in the current run of synchronous code. */
+let isChecked = false
+/** The version of the environment in which `names` was listed. */
+let version: number | null = null
+/** The environment that `isOfProcess` examined last, and its answer. */
+let examined: unknown
+let isExaminedOfProcess = false
 
 /**
- * Lists the names of all variables, once per run of synchronous code, because listing takes longer than passing a small save to
- * the native side. Each run gets a new array.
+ * Lists the names of all variables if one may have changed since the last run of synchronous code, because listing takes longer
+ * than a small save. Each list is a new array.
  */
 function variableNames(): readonly string[] {
-  if (names === undefined) {
-    names = readNames()
-    queueMicrotask(() => {
-      names = undefined
-    })
+  if (!isChecked) {
+    isChecked = true
+    NOW.then(forget)
+    const current = isOfProcess(process.env) ? environmentVersion() : null
+    if (current === null || current !== version) {
+      names = readNames()
+      version = current
+    }
   }
   return names
+}
+
+function forget(): void {
+  isChecked = false
+}
+
+/**
+ * Whether changes of `process.env` are changes of the process's environment, which the native side compares. They are not in a
+ * worker thread, which has a copy, on Bun, and where a program or test runner has replaced the object.
+ */
+function isOfProcess(environment: object): boolean {
+  if (environment !== examined) {
+    examined = environment
+    const { bun, deno } = process.versions
+    isExaminedOfProcess = isMainThread && bun === undefined && (deno !== undefined || refusesAccessors(environment))
+  }
+  return isExaminedOfProcess
+}
+
+/** Whether an object refuses accessors, as the environment of Node does and plain objects do not. */
+function refusesAccessors(environment: object): boolean {
+  const probe = 'AGENT_CONTEXT_PROBE'
+  try {
+    Object.defineProperty(environment, probe, { get: () => '', configurable: true })
+    Reflect.deleteProperty(environment, probe)
+    return false
+  } catch (error) {
+    return (error as { code?: unknown }).code === 'ERR_INVALID_OBJECT_DEFINE_PROPERTY'
+  }
 }
 
 function readNames(): readonly string[] {
@@ -61,6 +106,8 @@ export class SecretVariables {
       }
     }
     if (variables !== this.#told) {
+      // The calls that wait were made with the values before.
+      sendNow()
       this.#native.setEnvironment(variables)
       this.#told = variables
     }

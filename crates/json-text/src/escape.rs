@@ -1,7 +1,11 @@
 //! Writes strings as JSON text, from UTF-8 and from UTF-16, with exactly the bytes that `JSON.stringify` writes.
 
-/// Number of units that are tested together for characters to escape.
-const BLOCK: usize = 16;
+/// Number of characters that are tested together.
+const WORD: usize = size_of::<u64>();
+/// The lowest bit of every byte of a word.
+const LOWEST: u64 = u64::MAX / 0xff;
+/// The highest bit of every byte of a word.
+const HIGHEST: u64 = LOWEST << 7;
 
 /// `text` as a JSON string literal, as `JSON.stringify` writes it.
 #[must_use]
@@ -53,13 +57,28 @@ pub fn write_text(units: &[u16], out: &mut Vec<u8>) {
 
 /// The length of the prefix that can be copied without escaping.
 fn plain_prefix(bytes: &[u8]) -> usize {
-    let (blocks, _) = bytes.as_chunks::<BLOCK>();
-    let plain = blocks
-        .iter()
-        .take_while(|block| !block.iter().fold(false, |any, &byte| any | needs_escape(byte)));
-    let start = plain.count() * BLOCK;
+    let (words, _) = bytes.as_chunks::<WORD>();
+    for (index, word) in words.iter().enumerate() {
+        if let Some(at) = first_to_escape(*word) {
+            return index * WORD + at;
+        }
+    }
+    let start = words.len() * WORD;
     let tail = bytes.get(start..).unwrap_or_default();
     start + tail.iter().position(|&byte| needs_escape(byte)).unwrap_or(tail.len())
+}
+
+/// The place of the first byte that needs an escape.
+const fn first_to_escape(word: [u8; WORD]) -> Option<usize> {
+    let word = u64::from_le_bytes(word);
+    let (quotes, backslashes) = (word ^ (LOWEST * b'"' as u64), word ^ (LOWEST * b'\\' as u64));
+    // In each term, the highest bit of a byte is set if the byte is below the subtracted one. A borrow changes only the
+    // bytes above such a byte, and the first one counts.
+    let controls = word.wrapping_sub(LOWEST * 0x20) & !word;
+    let quotes = quotes.wrapping_sub(LOWEST) & !quotes;
+    let backslashes = backslashes.wrapping_sub(LOWEST) & !backslashes;
+    let found = (controls | quotes | backslashes) & HIGHEST;
+    if found == 0 { None } else { Some(found.trailing_zeros() as usize / 8) }
 }
 
 const fn needs_escape(byte: u8) -> bool {
@@ -92,13 +111,9 @@ fn push_unicode_escape(unit: u16, out: &mut Vec<u8>) {
 /// Appends UTF-16 as UTF-8, escaped as in a JSON string if `ESCAPE`.
 pub(super) fn write_units<const ESCAPE: bool>(mut units: &[u16], out: &mut Vec<u8>) {
     while !units.is_empty() {
-        while let Some((block, rest)) = units.split_first_chunk::<BLOCK>()
-            && block.iter().fold(true, |all, &unit| all & is_plain::<ESCAPE>(unit))
-        {
-            out.extend_from_slice(&block.map(|unit| unit as u8));
-            units = rest;
-        }
-        let plain = units.iter().take_while(|&&unit| is_plain::<ESCAPE>(unit)).count();
+        units = write_ascii::<ESCAPE>(units, out);
+        // The characters before the next one beyond ASCII, or the last few.
+        let plain = units.iter().take(WORD).take_while(|&&unit| is_plain::<ESCAPE>(unit)).count();
         let (start, rest) = units.split_at(plain);
         out.extend(start.iter().map(|&unit| unit as u8));
         units = rest;
@@ -106,6 +121,30 @@ pub(super) fn write_units<const ESCAPE: bool>(mut units: &[u16], out: &mut Vec<u
             units = write_character::<ESCAPE>(units, out);
         }
     }
+}
+
+/// Appends characters up to a word with one beyond ASCII, or to the last whole word; returns the rest.
+fn write_ascii<'a, const ESCAPE: bool>(mut units: &'a [u16], out: &mut Vec<u8>) -> &'a [u16] {
+    while let Some((word, rest)) = units.split_first_chunk::<WORD>()
+        && word.iter().fold(0, |all, &unit| all | unit) < 0x80
+    {
+        let bytes = word.map(|unit| unit as u8);
+        match first_to_escape(bytes) {
+            Some(at) if ESCAPE => {
+                let (plain, escaped) = bytes.split_at(at);
+                out.extend_from_slice(plain);
+                if let Some(&byte) = escaped.first() {
+                    push_escaped(byte, out);
+                }
+                units = units.get(at + 1..).unwrap_or_default();
+            }
+            _ => {
+                out.extend_from_slice(&bytes);
+                units = rest;
+            }
+        }
+    }
+    units
 }
 
 const fn is_plain<const ESCAPE: bool>(unit: u16) -> bool {
@@ -177,6 +216,17 @@ mod tests {
         let mut out = b"before ".to_vec();
         write_text(&utf16("{\"a\":\"\\n é 字 \u{1d306}\"}"), &mut out);
         assert_eq!(out, "before {\"a\":\"\\n é 字 \u{1d306}\"}".as_bytes());
+    }
+
+    #[test]
+    fn the_first_byte_to_escape_is_found_in_any_word() {
+        for first in u8::MIN..=u8::MAX {
+            for second in u8::MIN..=u8::MAX {
+                let word = [b'a', first, second, b' ', b'~', second, first, 0x7f];
+                let expected = word.iter().position(|&byte| needs_escape(byte));
+                assert_eq!(first_to_escape(word), expected, "{word:?}");
+            }
+        }
     }
 
     proptest! {

@@ -66,6 +66,11 @@ impl Manager {
         self.session.pointers.begin()
     }
 
+    /// Ends a save that was numbered, without saving.
+    pub fn abandon_save(&self, sequence: u64) {
+        drop(self.session.pointers.tracked(sequence));
+    }
+
     /// Saves a tool output; returns its path once the record is as durable as the options require.
     ///
     /// # Errors
@@ -117,6 +122,12 @@ impl Manager {
     /// A record that is cached in memory, without I/O.
     #[must_use]
     pub fn peek(&self, path: &str) -> Option<Held> {
+        let Session { directory, pointers, .. } = &*self.session;
+        // A path from a save needs no resolution.
+        let filename = directory.filename_in(path);
+        if let Some(held) = filename.and_then(|filename| pointers.in_memory(filename)) {
+            return Some(held);
+        }
         let relative = self.session.locate_by_spelling(path).ok()?;
         self.session.pointers.in_memory(&relative)
     }
