@@ -58,12 +58,12 @@ impl Connections {
     }
 
     /// An open connection, in `place`.
-    pub async fn connection<'a>(
-        &'a self,
+    pub async fn connection(
+        self: &Arc<Self>,
         place: OwnedSemaphorePermit,
         settings: &Settings,
         counters: &Counters,
-    ) -> Result<Connection<'a>, NoConnection> {
+    ) -> Result<Connection, NoConnection> {
         let known = {
             let mut idle = self.idle();
             // The server closes connections, for example when it restarts.
@@ -77,7 +77,7 @@ impl Connections {
                 Arc::new(open(settings).await?)
             }
         };
-        Ok(Connection { client, connections: self, _place: place, is_used: false })
+        Ok(Connection { client, connections: Arc::clone(self), _place: place, is_used: false })
     }
 
     /// Closes the connections that are not in use.
@@ -117,14 +117,14 @@ async fn open(settings: &Settings) -> Result<Client, NoConnection> {
 
 /// A connection in use. It goes back to the pool if it is idle at the end; one that was left in the middle of a statement
 /// or of a transaction is closed, which rolls the transaction back.
-pub(crate) struct Connection<'a> {
+pub(crate) struct Connection {
     client: Arc<Client>,
-    connections: &'a Connections,
+    connections: Arc<Connections>,
     _place: OwnedSemaphorePermit,
     is_used: bool,
 }
 
-impl Connection<'_> {
+impl Connection {
     /// The client, from now on in use.
     pub fn begin(&mut self) -> Arc<Client> {
         self.is_used = true;
@@ -137,7 +137,7 @@ impl Connection<'_> {
     }
 }
 
-impl Drop for Connection<'_> {
+impl Drop for Connection {
     fn drop(&mut self) {
         if !self.is_used && !self.client.is_closed() {
             self.connections.idle().push(Arc::clone(&self.client));

@@ -3,7 +3,6 @@
 use std::{
     collections::HashMap,
     future::Future,
-    pin::Pin,
     sync::{
         Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
@@ -57,16 +56,13 @@ impl Isolation {
     }
 }
 
-/// The steps of a transaction.
-pub type Steps<'a, T> = Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send + 'a>>;
-
 /// A transaction that has begun.
-pub struct Transaction<'a> {
-    client: &'a Client,
-    database: &'a Database,
+pub struct Transaction {
+    client: Arc<Client>,
+    database: Arc<Database>,
 }
 
-impl Transaction<'_> {
+impl Transaction {
     /// Runs a statement. `{schema}` in it stands for the schema.
     ///
     /// # Errors
@@ -76,7 +72,7 @@ impl Transaction<'_> {
         sql: &str,
         parameters: &Parameters,
     ) -> Result<Vec<Row>, tokio_postgres::Error> {
-        self.database.send(self.client, sql, parameters).await
+        self.database.send(&self.client, sql, parameters).await
     }
 }
 
@@ -86,7 +82,7 @@ static OPEN: Mutex<Option<HashMap<String, Weak<Database>>>> = Mutex::new(None);
 /// A database, with the connections that all stores of this process share that have the same settings.
 pub struct Database {
     settings: Settings,
-    connections: Connections,
+    connections: Arc<Connections>,
     counters: Counters,
     /// Whether the tables are known to have this package's version.
     is_migrated: AtomicBool,
@@ -105,7 +101,7 @@ impl Database {
         }
         let identity = settings.identity.clone();
         let database = Arc::new(Self {
-            connections: Connections::new(settings.pool),
+            connections: Arc::new(Connections::new(settings.pool)),
             settings,
             counters: Counters::default(),
             is_migrated: AtomicBool::new(false),
@@ -142,7 +138,7 @@ impl Database {
         sql: &str,
         parameters: &Parameters,
     ) -> Result<Vec<Row>, Failure> {
-        self.repeat(intent, async |connection: &mut Connection<'_>| {
+        self.repeat(intent, |mut connection| async move {
             let client = connection.begin();
             let rows = self.send(&client, sql, parameters).await;
             // After an error of the statement alone, the connection can be used again.
@@ -159,18 +155,24 @@ impl Database {
     ///
     /// # Errors
     /// If it does not succeed before the timeout, or cannot succeed.
-    pub async fn transaction<T>(
-        &self,
+    pub async fn transaction<T, Steps>(
+        self: &Arc<Self>,
         intent: Intent,
         isolation: Isolation,
-        steps: impl for<'a> Fn(&'a Transaction<'a>) -> Steps<'a, T> + Sync,
-    ) -> Result<T, Failure> {
-        self.repeat(intent, async |connection: &mut Connection<'_>| {
+        steps: impl Fn(Transaction) -> Steps + Sync,
+    ) -> Result<T, Failure>
+    where
+        T: Send,
+        Steps: Future<Output = Result<T, tokio_postgres::Error>> + Send,
+    {
+        let steps = &steps;
+        self.repeat(intent, |mut connection| async move {
             let client = connection.begin();
             Counters::add(&self.counters.requests);
             client.batch_execute(isolation.begin()).await?;
-            let transaction = Transaction { client: &client, database: self };
-            let outcome = steps(&transaction).await;
+            let transaction =
+                Transaction { client: Arc::clone(&client), database: Arc::clone(self) };
+            let outcome = steps(transaction).await;
             let ending = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
             Counters::add(&self.counters.requests);
             let ended = client.batch_execute(ending).await;
@@ -197,11 +199,14 @@ impl Database {
     }
 
     /// Repeats an attempt until it succeeds, cannot succeed, or the timeout passes.
-    async fn repeat<T>(
+    async fn repeat<T, Attempt>(
         &self,
         intent: Intent,
-        attempt: impl AsyncFn(&mut Connection<'_>) -> Result<T, tokio_postgres::Error>,
-    ) -> Result<T, Failure> {
+        attempt: impl Fn(Connection) -> Attempt,
+    ) -> Result<T, Failure>
+    where
+        Attempt: Future<Output = Result<T, tokio_postgres::Error>>,
+    {
         let deadline = Instant::now() + self.settings.timeout;
         let mut progress = Progress { intent, is_sent: false, is_unclear: false, cause: None };
         let mut pause = FIRST_PAUSE;
@@ -220,20 +225,23 @@ impl Database {
         }
     }
 
-    async fn attempt<T>(
+    async fn attempt<T, Attempt>(
         &self,
-        attempt: &impl AsyncFn(&mut Connection<'_>) -> Result<T, tokio_postgres::Error>,
+        attempt: &impl Fn(Connection) -> Attempt,
         progress: &mut Progress,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, Trouble>
+    where
+        Attempt: Future<Output = Result<T, tokio_postgres::Error>>,
+    {
         let mut connection = self.connect(progress).await?;
         self.migrate_once(&mut connection, progress).await?;
         progress.is_sent = true;
-        let outcome = attempt(&mut connection).await;
+        let outcome = attempt(connection).await;
         progress.is_sent = false;
         outcome.map_err(|error| self.trouble(&error, progress))
     }
 
-    async fn connect(&self, progress: &mut Progress) -> Result<Connection<'_>, Trouble> {
+    async fn connect(&self, progress: &mut Progress) -> Result<Connection, Trouble> {
         let Some(place) = self.connections.place().await else {
             return Err(Trouble::Again);
         };
@@ -330,7 +338,7 @@ impl Database {
     /// Creates or migrates the tables, if this process does not know that they are there.
     async fn migrate_once(
         &self,
-        connection: &mut Connection<'_>,
+        connection: &mut Connection,
         progress: &mut Progress,
     ) -> Result<(), Trouble> {
         if self.is_migrated.load(Ordering::Acquire) {

@@ -38,7 +38,7 @@ mod settings;
 mod statistics;
 mod transport;
 
-pub use database::{Database, Intent, Isolation, Steps, Transaction};
+pub use database::{Database, Intent, Isolation, Transaction};
 pub use failure::{Failure, FailureKind};
 pub use parameters::Parameters;
 pub use settings::{Credentials, InvalidSettings, Password, Settings, SettingsOptions};
