@@ -70,7 +70,9 @@ pub(crate) fn remedy(error: &Error) -> Remedy {
     match state {
         state
             if *state == SqlState::T_R_SERIALIZATION_FAILURE
-                || *state == SqlState::T_R_DEADLOCK_DETECTED =>
+                || *state == SqlState::T_R_DEADLOCK_DETECTED
+                // Another statement has claimed the same position or operation: a repetition sees it.
+                || *state == SqlState::UNIQUE_VIOLATION =>
         {
             Remedy::RepeatAfterConflict
         }

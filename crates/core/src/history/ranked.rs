@@ -16,7 +16,7 @@ use super::{
 use crate::error::Result;
 
 /// The most entries that are ranked: the latest ones that pass the filter, …
-const WINDOW: usize = 10_000;
+pub(super) const WINDOW: usize = 10_000;
 /// … as long as their text does not exceed this many bytes.
 const MAX_TEXT: usize = 64 * 1024 * 1024;
 /// The most bytes of text of each field.
@@ -28,7 +28,7 @@ const MAX_ATTEMPTS: usize = 10;
 
 /// The ranked text of an entry, and the position of its line.
 pub(super) struct Candidate {
-    offset: u64,
+    pub offset: u64,
     length: u64,
     checksum: u32,
     tool_name: String,
@@ -91,6 +91,14 @@ impl Collect for Window {
     }
 }
 
+/// The positions of the candidates that match, best first. Puts the candidates in the order of the log.
+pub(super) fn best(query: &Query, candidates: &mut [Candidate]) -> Vec<usize> {
+    // The sort is stable, so of equal entries the latest comes first.
+    candidates.reverse();
+    let documents: Vec<Document<'_>> = candidates.iter().map(Candidate::document).collect();
+    Index::rank_alone(query, &documents)
+}
+
 impl History {
     /// The entries that share a term with the filter's text and meet its other conditions: best first, of
     /// equal ones the latest first. Only the [`WINDOW`] latest entries that meet the conditions are ranked.
@@ -141,15 +149,12 @@ impl History {
         cancelled: &Cancelled,
     ) -> Result<Option<Vec<Vec<u8>>>> {
         let found = self.collect(reader, filter, || Window::of(window), cancelled)?;
-        self.tell_skipped(&found);
+        found.tell_skipped(&self.debug, &self.path());
         let mut candidates = found.collected.candidates;
         if cancelled.is_set() {
             return Ok(Some(Vec::new()));
         }
-        // The sort is stable, so of equal entries the latest comes first.
-        candidates.reverse();
-        let documents: Vec<Document<'_>> = candidates.iter().map(Candidate::document).collect();
-        let ranked = Index::rank_alone(query, &documents);
+        let ranked = best(query, &mut candidates);
         let mut entries = Vec::new();
         for position in ranked.into_iter().take(filter.limit) {
             let candidate = candidates.get(position).filter(|_| !cancelled.is_set());
