@@ -12,7 +12,7 @@ use database::{
     Credentials, Database, FailureKind, Intent, Isolation, Parameters, Password, Settings,
     SettingsOptions,
 };
-use postgres_test_server::{Proxy, Server, Stop};
+use postgres_test_server::{Pooler, Proxy, Server, Stop};
 
 fn database(url: &str, options: SettingsOptions) -> Arc<Database> {
     Database::open(Settings::parse(url, options).unwrap())
@@ -41,6 +41,7 @@ async fn a_real_server() {
     an_exhausted_pool_times_out(&server).await;
     conflicting_transactions_are_repeated(&server).await;
     lost_connections_and_answers_are_repeated(&server).await;
+    a_pooler_in_transaction_mode_can_be_used(&server).await;
     a_restarted_server_is_waited_for(&server).await;
     an_unreachable_server_is_told_with_its_place().await;
 }
@@ -108,6 +109,9 @@ async fn refused_passwords_are_told_at_once(server: &Server) {
 struct Tokens(std::sync::atomic::AtomicUsize);
 
 impl Credentials for Tokens {
+    fn identity(&self) -> u64 {
+        1
+    }
     fn password(&self) -> Password {
         let number = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let outcome = if number < 2 { Ok("token".to_owned()) } else { Err("no token".to_owned()) };
@@ -205,6 +209,36 @@ async fn lost_connections_and_answers_are_repeated(server: &Server) {
     let sql = "SELECT count(*) FROM {schema}.migration WHERE version = -1";
     let rows = database.statement(Intent::Read, sql, &Parameters::new()).await.unwrap();
     assert_eq!(rows[0].get::<_, i64>(0), 1);
+}
+
+async fn a_pooler_in_transaction_mode_can_be_used(server: &Server) {
+    let Some(pooler) = Pooler::to(server).unwrap() else { return };
+    let database = database(&server.url_at(pooler.port()), in_schema("pooled"));
+    let tasks: Vec<_> = (0..200)
+        .map(|number| {
+            let database = Arc::clone(&database);
+            tokio::spawn(async move {
+                let number = Parameters::new().number(-number);
+                let sql =
+                    "INSERT INTO {schema}.migration (version) VALUES ($1) ON CONFLICT DO NOTHING";
+                database.statement(Intent::Write, sql, &number).await?;
+                database
+                    .transaction(Intent::Read, Isolation::Snapshot, |transaction| {
+                        let number = Parameters::new().number(0);
+                        async move {
+                            let sql = "SELECT 1 FROM {schema}.migration WHERE version < $1";
+                            transaction.statement(sql, &number).await
+                        }
+                    })
+                    .await
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    // Versions 0 to -199, and that of the tables.
+    assert_eq!(versions(&database).await, Ok(201));
 }
 
 async fn a_restarted_server_is_waited_for(server: &Server) {

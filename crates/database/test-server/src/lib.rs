@@ -1,8 +1,10 @@
-//! PostgreSQL servers for tests: each on a port of its own on loopback, in a temporary directory that goes with it. And a
-//! [`Proxy`], which delays and cuts connections.
+//! PostgreSQL servers for tests: each on a port of its own on loopback, in a temporary directory that goes with it. A
+//! [`Proxy`] delays and cuts connections; a [`Pooler`] shares few of them among many.
 
+mod pooler;
 mod proxy;
 
+pub use pooler::Pooler;
 pub use proxy::Proxy;
 
 use std::{
