@@ -4,8 +4,9 @@ import assert from 'node:assert/strict'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { type ContextEntry, ContextHistory, type HistoryFilter } from '../dist/index.js'
+import type { ContextEntry, HistoryFilter } from '../dist/index.js'
 import { debugLog, inDirectory, MemoryFileSystem, rejectsWith, wrong } from './support/fixtures.ts'
+import { ContextHistory, onFiles } from './support/histories.ts'
 
 const INVALID = 'ERR_CONTEXT_INVALID_ARGUMENT'
 

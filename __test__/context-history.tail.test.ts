@@ -4,9 +4,10 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, test } from 'node:test'
-import { type ContextEntry, ContextHistory } from '../dist/index.js'
+import type { ContextEntry } from '../dist/index.js'
 import { environmentIn, PROGRAM, placesIn } from './support/command-line.ts'
 import { MemoryFileSystem } from './support/fixtures.ts'
+import { ContextHistory, onFiles } from './support/histories.ts'
 import { holds, inDirectory, PATIENT } from './support/processes.ts'
 
 const ENTRIES = 10_000

@@ -3,8 +3,9 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
-import { type CompactPolicy, type ContextEntry, type ContextEntryInput, ContextHistory } from '../dist/index.js'
+import type { CompactPolicy, ContextEntry, ContextEntryInput } from '../dist/index.js'
 import { debugLog, inDirectory, MemoryFileSystem, only, rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
+import { ContextHistory, onFiles } from './support/histories.ts'
 import { holds } from './support/processes.ts'
 
 const INVALID = 'ERR_CONTEXT_INVALID_ARGUMENT'
