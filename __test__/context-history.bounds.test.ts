@@ -47,6 +47,7 @@ describe('a history with a bound', () => {
 
   test(
     'of bytes stays below it, whatever it was before',
+    onFiles,
     withPath(async (path) => {
       await fill(new ContextHistory({ path }), 200, 1000)
       const history = new ContextHistory({ path, maxBytes: 20_000 })

@@ -79,6 +79,7 @@ describe('search with ranked', () => {
 
   test(
     'gives whole entries, and skips lines that are none',
+    onFiles,
     withHistory(async (history) => {
       const entry = await history.append({ toolName: 'a', params: { n: 1 }, result: { text: 'login' }, cost: 2 })
       appendFileSync(history.path, 'no entry: login\n{"tool_name":"b","result":"login"}\n')
@@ -106,6 +107,7 @@ describe('search with ranked', () => {
 
   test(
     'ranks a long file',
+    onFiles,
     withHistory(async (history) => {
       const line = (number: number): string =>
         `${JSON.stringify({ tool_name: `t${number % 7}`, params: { n: number }, result: `text ${'word '.repeat(20)}` })}\n`

@@ -60,7 +60,7 @@ describe('tail', () => {
 
   test(
     'goes on behind compactions that keep all, some and none, and behind a new file',
-    PATIENT,
+    { ...PATIENT, ...onFiles },
     inDirectory(async (directory) => {
       const path = join(directory, 'history.jsonl')
       const history = new ContextHistory({ path })
@@ -115,7 +115,7 @@ describe('tail', () => {
 
   test(
     `history tail -f prints each of ${ENTRIES} entries once, in order, while the history is compacted`,
-    PATIENT,
+    { ...PATIENT, ...onFiles },
     inDirectory(async (directory) => {
       const history = new ContextHistory({ path: placesIn(directory).history })
       await append(history, -1)

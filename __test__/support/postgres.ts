@@ -11,8 +11,10 @@ import process from 'node:process'
 const DEBIAN = '/usr/lib/postgresql'
 const OPTIONS = '-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200'
 
+const { AGENT_CONTEXT_TEST_DATABASE, CI } = process.env
+
 /** The URL of a database for all tests of a run, which a parent process has started. */
-export const testDatabase: string | undefined = process.env.AGENT_CONTEXT_TEST_DATABASE || undefined
+export const testDatabase: string | undefined = AGENT_CONTEXT_TEST_DATABASE || undefined
 
 export interface PostgresServer {
   readonly port: number
@@ -32,7 +34,7 @@ export function hasPostgres(): boolean {
   if (programs() !== undefined) {
     return true
   }
-  if (process.env.CI) {
+  if (CI) {
     throw new Error('PostgreSQL is not installed: apt-get install postgresql')
   }
   console.error('SKIPPED: PostgreSQL is not installed (apt-get install postgresql)')
@@ -70,8 +72,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
   const start = (): void => control('start', '--log', join(directory, 'log'), '--options', `-p ${port} ${OPTIONS}`)
   const stop = (how: 'fast' | 'immediate'): void => control('stop', '--mode', how)
-  const sql = (text: string): string =>
-    run('psql', '--no-psqlrc', '--quiet', '--tuples-only', '--no-align', '--command', text, url)
+  const sql = (text: string): string => queryDatabase(url, text)
   const remove = (): void => {
     try {
       stop('immediate')
@@ -89,6 +90,16 @@ export async function startPostgres(): Promise<PostgresServer> {
     throw error
   }
   return { port, url, start, stop, sql, remove }
+}
+
+/** Runs SQL in a database, and returns what psql prints: a line for each row. */
+export function queryDatabase(url: string, text: string): string {
+  const options = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align', '--command', text, url]
+  return execFileSync(join(programs() ?? '', 'psql'), options, {
+    encoding: 'utf8',
+    maxBuffer: 256 * 1024 * 1024,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
 }
 
 /** The directory of the newest installed version. */
