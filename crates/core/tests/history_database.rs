@@ -100,6 +100,7 @@ fn keep_last(count: u64) -> Policy {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_real_server() {
     let Some(server) = Server::start() else { return };
+    a_call_is_one_statement(&server).await;
     queries_answer_as_those_of_a_file(&server).await;
     pages_reach_the_first_entry(&server).await;
     long_and_short_entries_keep_their_order(&server).await;
@@ -114,6 +115,30 @@ async fn a_real_server() {
     lost_answers_double_nothing(&server).await;
     a_restart_loses_nothing(&server).await;
     an_unclear_append_says_so(&server).await;
+}
+
+async fn a_call_is_one_statement(server: &Server) {
+    let database = database(server.port(), server, 20_200);
+    let history = history(&database, "/one");
+    history.append(entry("first", &json!(1))).outcome().await.unwrap();
+    let requests = || database.statistics().requests;
+    let before = requests();
+    for number in 0..30 {
+        history
+            .append(with_operation(&number.to_string(), &number.to_string()))
+            .outcome()
+            .await
+            .unwrap();
+    }
+    assert_eq!(requests() - before, 30);
+    let appending: Vec<_> =
+        (30..130).map(|number| history.append(entry(&number.to_string(), &json!(1)))).collect();
+    for append in appending {
+        append.outcome().await.unwrap();
+    }
+    assert_eq!(requests() - before, 31, "calls that wait share a statement");
+    assert_eq!(ids(&history.read(20, usize::MAX).await.unwrap()).len(), 20);
+    assert_eq!(requests() - before, 32);
 }
 
 async fn queries_answer_as_those_of_a_file(server: &Server) {

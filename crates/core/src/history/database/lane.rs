@@ -109,8 +109,9 @@ pub(super) struct Lane {
     database: Arc<Database>,
     namespace: String,
     queue: Mutex<Queue>,
-    /// Changed by the task that serves the queue.
+    /// Changed by the task that serves the queue, here and below.
     next: Mutex<Next>,
+    pace: Mutex<Pace>,
 }
 
 /// The task that serves the queue until it is empty. When it ends earlier (a panic, the end of the runtime), waiting callers get
@@ -139,11 +140,15 @@ impl Drop for Service {
 impl Lane {
     pub fn new(database: Arc<Database>, namespace: String) -> Self {
         let next = Mutex::new(Next::in_new_lane());
-        Self { database, namespace, queue: Mutex::default(), next }
+        Self { database, namespace, queue: Mutex::default(), next, pace: Mutex::default() }
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pace(&self) -> MutexGuard<'_, Pace> {
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn next(&self) -> Next {
@@ -175,20 +180,19 @@ impl Lane {
     async fn serve(self: Arc<Self>) {
         let mut service = Service { lane: self, is_over: false };
         let lane = Arc::clone(&service.lane);
-        let mut pace = Pace::default();
         loop {
-            lane.gather(pace).await;
+            lane.gather().await;
             let Some(batch) = lane.next_batch().await else { break };
-            let begun = Instant::now();
-            pace.entries = batch.len();
+            let (begun, entries) = (Instant::now(), batch.len());
             lane.write(batch).await;
-            pace.round_trip = begun.elapsed();
+            *lane.pace() = Pace { entries, round_trip: begun.elapsed() };
         }
         service.is_over = true;
     }
 
     /// Waits for the callers of the last statement while their next entries arrive.
-    async fn gather(&self, pace: Pace) {
+    async fn gather(&self) {
+        let pace = *self.pace();
         let begun = Instant::now();
         let mut waiting = self.queue().jobs.len();
         while waiting > 0
