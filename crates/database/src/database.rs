@@ -291,7 +291,7 @@ impl Database {
         let (place, cause) = (self.place(), describe(error));
         let message = match kind {
             FailureKind::Access => format!(
-                "the database {place} refused access: {cause}; check the user, the password and that the role owns the schema {}",
+                "the database {place} refused access: {cause}; check the user, the password, the certificate, and that the role owns the schema {}",
                 self.settings.schema
             ),
             FailureKind::Timeout => format!(
@@ -372,6 +372,7 @@ impl Database {
                     [
                         SqlState::UNIQUE_VIOLATION,
                         SqlState::DUPLICATE_TABLE,
+                        SqlState::DUPLICATE_OBJECT,
                         SqlState::DUPLICATE_SCHEMA,
                     ]
                     .contains(state)

@@ -60,8 +60,12 @@ pub(crate) enum Remedy {
 
 pub(crate) fn remedy(error: &Error) -> Remedy {
     let Some(state) = error.code() else {
-        let is_io = error.source().is_some_and(|source| source.is::<io::Error>());
-        return if error.is_closed() || is_io {
+        let io = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+        // Certificates that do not fit stay as they are.
+        if io.and_then(io::Error::get_ref).is_some_and(|source| source.is::<rustls::Error>()) {
+            return Remedy::GiveUp(FailureKind::Access);
+        }
+        return if error.is_closed() || io.is_some() {
             Remedy::RepeatUnclear
         } else {
             Remedy::GiveUp(FailureKind::Rejected)

@@ -1,5 +1,6 @@
 //! Statements, transactions and migrations on a real server, with its failures.
 
+#![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -9,8 +10,8 @@
 use std::{sync::Arc, time::Duration};
 
 use database::{
-    Credentials, Database, FailureKind, Intent, Isolation, Parameters, Password, Settings,
-    SettingsOptions,
+    Credentials, Database, Encryption, FailureKind, Intent, Isolation, Parameters, Password,
+    Settings, SettingsOptions,
 };
 use postgres_test_server::{Pooler, Proxy, Server, Stop};
 
@@ -44,6 +45,7 @@ async fn a_real_server() {
     a_pooler_in_transaction_mode_can_be_used(&server).await;
     a_restarted_server_is_waited_for(&server).await;
     an_unreachable_server_is_told_with_its_place().await;
+    certificates_are_verified(&server).await;
 }
 
 async fn twenty_processes_migrate_at_once(server: &Server) {
@@ -261,4 +263,24 @@ async fn an_unreachable_server_is_told_with_its_place() {
     assert_eq!(failure.kind, FailureKind::Unavailable);
     assert!(failure.message.contains("127.0.0.1:1/db"), "{failure}");
     assert!(!format!("{failure:?}").contains("letmein"));
+}
+
+async fn certificates_are_verified(server: &Server) {
+    let certificate = server.encrypt().unwrap();
+    let encrypted = |certificate: &str| {
+        let encryption = Encryption::VerifiedBy(certificate.to_owned());
+        database(&server.url(), SettingsOptions { encryption, ..in_schema("twenty") })
+    };
+    let sql = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+    let known = encrypted(&certificate);
+    let rows = known.statement(Intent::Read, sql, &Parameters::new()).await.unwrap();
+    assert!(rows[0].get::<_, bool>(0));
+    // A server that has another certificate than the trusted one.
+    let other = server.encrypt().unwrap();
+    assert_ne!(certificate, other);
+    known.close_idle();
+    let failure = versions(&known).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Access, "{failure}");
+    assert!(failure.message.contains("certificate"), "{failure}");
+    versions(&encrypted(&other)).await.unwrap();
 }

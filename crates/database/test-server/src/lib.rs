@@ -1,6 +1,8 @@
 //! PostgreSQL servers for tests: each on a port of its own on loopback, in a temporary directory that goes with it. A
 //! [`Proxy`] delays and cuts connections; a [`Pooler`] shares few of them among many.
 
+#![cfg(unix)]
+
 mod pooler;
 mod proxy;
 
@@ -8,8 +10,12 @@ pub use pooler::Pooler;
 pub use proxy::Proxy;
 
 use std::{
-    env, fs, io,
+    env,
+    ffi::OsStr,
+    fs,
+    io::{self, Write},
     net::{TcpListener, TcpStream},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
@@ -78,6 +84,51 @@ impl Server {
             "--locale=C",
         ]))?;
         Ok(server)
+    }
+
+    /// Encrypts connections from now on. Returns the certificate, which signs itself, in the PEM format.
+    ///
+    /// # Errors
+    /// If the certificate cannot be made, or the server does not start again.
+    pub fn encrypt(&self) -> io::Result<String> {
+        let (key, certificate) = (self.data().join("server.key"), self.data().join("server.crt"));
+        succeed(
+            Command::new("openssl")
+                .args([
+                    "req",
+                    "-x509",
+                    "-newkey",
+                    "ec",
+                    "-pkeyopt",
+                    "ec_paramgen_curve:P-256",
+                    "-nodes",
+                ])
+                .args([
+                    "-days",
+                    "2",
+                    "-subj",
+                    "/CN=localhost",
+                    "-addext",
+                    "basicConstraints=critical,CA:FALSE",
+                    "-addext",
+                ])
+                .arg("subjectAltName=DNS:localhost,IP:127.0.0.1")
+                .args([
+                    OsStr::new("-keyout"),
+                    key.as_os_str(),
+                    OsStr::new("-out"),
+                    certificate.as_os_str(),
+                ]),
+        )?;
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600))?;
+        if is_root() {
+            succeed(Command::new("chown").arg("postgres").args([&key, &certificate]))?;
+        }
+        self.stop(Stop::Fast)?;
+        let settings = self.data().join("postgresql.auto.conf");
+        fs::OpenOptions::new().append(true).open(settings)?.write_all(b"ssl = on\n")?;
+        self.run()?;
+        fs::read_to_string(certificate)
     }
 
     fn data(&self) -> PathBuf {
