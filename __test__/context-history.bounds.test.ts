@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { ContextHistory } from '../dist/index.js'
 import { debugLog, MemoryFileSystem, throwsWith, wrong } from './support/fixtures.ts'
+import { ContextHistory, onFiles } from './support/histories.ts'
 import { holds, inDirectory, PATIENT, run } from './support/processes.ts'
 
 const COMPACTED = 'Compacted the history in the background'
@@ -47,6 +47,7 @@ describe('a history with a bound', () => {
 
   test(
     'of bytes stays below it, whatever it was before',
+    onFiles,
     withPath(async (path) => {
       await fill(new ContextHistory({ path }), 200, 1000)
       const history = new ContextHistory({ path, maxBytes: 20_000 })

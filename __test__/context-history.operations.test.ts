@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, readFileSync } from 'node:fs'
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { type ContextEntryInput, ContextHistory } from '../dist/index.js'
+import type { ContextEntryInput } from '../dist/index.js'
 import { debugLog, MemoryFileSystem, rejectsWith, wrong } from './support/fixtures.ts'
+import { ContextHistory, onFiles, textOf } from './support/histories.ts'
 import { inDirectory, PATIENT, start } from './support/processes.ts'
 import { Canaries } from './support/secrets.ts'
 
@@ -13,8 +14,6 @@ const CONFLICT = 'ERR_CONTEXT_CONFLICT'
 /** A test body with the path of a history in a directory of its own. */
 const withPath = (body: (path: string) => Promise<void>): (() => Promise<void>) =>
   inDirectory((directory) => body(join(directory, 'context.jsonl')))
-
-const textOf = (path: string): string => readFileSync(path, 'utf8')
 
 /** Runs children on one history at once, and returns what each printed. */
 async function race<T>(path: string, mode: string, processes: number, count: number): Promise<T[]> {
@@ -99,6 +98,7 @@ describe('operationId', () => {
 
   test(
     'finds what other programs appended since, also at the level full',
+    onFiles,
     withPath(async (path) => {
       const history = new ContextHistory({ path, durability: 'full' })
       await history.append({ toolName: 'charge', operationId: 'a' })
@@ -228,6 +228,7 @@ describe('append(entry, { ifLast })', () => {
 
   test(
     'looks at the last line that is an entry, with or without an id',
+    onFiles,
     withPath(async (path) => {
       const history = new ContextHistory({ path })
       await history.append({ toolName: 'a' })

@@ -4,8 +4,9 @@ import assert from 'node:assert/strict'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { type ContextEntry, ContextHistory, type HistoryFilter } from '../dist/index.js'
+import type { ContextEntry, HistoryFilter } from '../dist/index.js'
 import { debugLog, inDirectory, MemoryFileSystem, rejectsWith, wrong } from './support/fixtures.ts'
+import { ContextHistory, onFiles } from './support/histories.ts'
 
 const INVALID = 'ERR_CONTEXT_INVALID_ARGUMENT'
 
@@ -78,6 +79,7 @@ describe('search with ranked', () => {
 
   test(
     'gives whole entries, and skips lines that are none',
+    onFiles,
     withHistory(async (history) => {
       const entry = await history.append({ toolName: 'a', params: { n: 1 }, result: { text: 'login' }, cost: 2 })
       appendFileSync(history.path, 'no entry: login\n{"tool_name":"b","result":"login"}\n')
@@ -105,6 +107,7 @@ describe('search with ranked', () => {
 
   test(
     'ranks a long file',
+    onFiles,
     withHistory(async (history) => {
       const line = (number: number): string =>
         `${JSON.stringify({ tool_name: `t${number % 7}`, params: { n: number }, result: `text ${'word '.repeat(20)}` })}\n`

@@ -4,9 +4,10 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, test } from 'node:test'
-import { type ContextEntry, ContextHistory } from '../dist/index.js'
+import type { ContextEntry } from '../dist/index.js'
 import { environmentIn, PROGRAM, placesIn } from './support/command-line.ts'
 import { MemoryFileSystem } from './support/fixtures.ts'
+import { ContextHistory, onFiles } from './support/histories.ts'
 import { holds, inDirectory, PATIENT } from './support/processes.ts'
 
 const ENTRIES = 10_000
@@ -59,7 +60,7 @@ describe('tail', () => {
 
   test(
     'goes on behind compactions that keep all, some and none, and behind a new file',
-    PATIENT,
+    { ...PATIENT, ...onFiles },
     inDirectory(async (directory) => {
       const path = join(directory, 'history.jsonl')
       const history = new ContextHistory({ path })
@@ -114,7 +115,7 @@ describe('tail', () => {
 
   test(
     `history tail -f prints each of ${ENTRIES} entries once, in order, while the history is compacted`,
-    PATIENT,
+    { ...PATIENT, ...onFiles },
     inDirectory(async (directory) => {
       const history = new ContextHistory({ path: placesIn(directory).history })
       await append(history, -1)

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
-import { type CompactPolicy, type ContextEntry, type ContextEntryInput, ContextHistory } from '../dist/index.js'
+import type { CompactPolicy, ContextEntry, ContextEntryInput } from '../dist/index.js'
 import { debugLog, inDirectory, MemoryFileSystem, only, rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
+import { ContextHistory, onFiles, textOf } from './support/histories.ts'
 import { holds } from './support/processes.ts'
 
 const INVALID = 'ERR_CONTEXT_INVALID_ARGUMENT'
@@ -21,7 +22,7 @@ function withHistory(body: (history: ContextHistory, directory: string) => Promi
     })
 }
 
-const linesOf = (history: ContextHistory): string[] => readFileSync(history.path, 'utf8').split('\n').slice(0, -1)
+const linesOf = (history: ContextHistory): string[] => textOf(history.path).split('\n').slice(0, -1)
 const toolNames = (entries: readonly ContextEntry[]): string[] => entries.map(({ toolName }) => toolName)
 
 /** Appends `count` entries: `t0`, `t1`, … */
@@ -32,7 +33,7 @@ async function fill(history: ContextHistory, count: number): Promise<void> {
 }
 
 describe('new ContextHistory()', () => {
-  test('resolves the path against the working directory or the home directory, and accesses no file', () =>
+  test('resolves the path against the working directory or the home directory, and accesses no file', onFiles, () =>
     inDirectory((directory) => {
       assert.equal(new ContextHistory().path, resolve('.wink/context.jsonl'))
       assert.equal(new ContextHistory({ path: 'a.jsonl' }).path, resolve('a.jsonl'))
@@ -40,7 +41,8 @@ describe('new ContextHistory()', () => {
       const path = join(directory, 'none', 'a.jsonl')
       assert.equal(new ContextHistory({ path }).path, path)
       assert.equal(existsSync(join(directory, 'none')), false)
-    }))
+    }),
+  )
 
   test('takes null and undefined for defaults', () => {
     const absent = { path: null, fileSystem: undefined, durability: null, lockTimeout: null, maxEntryBytes: null }
@@ -290,16 +292,19 @@ describe('append()', () => {
       assert.deepEqual(await history.read(), [entry])
     }))
 
-  test('creates directory and file with access for the owner only', { skip: process.platform === 'win32' }, () =>
-    inDirectory(async (directory) => {
-      const history = new ContextHistory({ path: join(directory, 'a', 'b', 'c.jsonl'), durability: 'full' })
-      await history.append({ toolName: 't' })
-      assert.equal(statSync(history.path).mode & 0o777, 0o600)
-      assert.equal(statSync(join(directory, 'a', 'b')).mode & 0o777, 0o700)
-    }),
+  test(
+    'creates directory and file with access for the owner only',
+    process.platform === 'win32' ? { skip: true } : onFiles,
+    () =>
+      inDirectory(async (directory) => {
+        const history = new ContextHistory({ path: join(directory, 'a', 'b', 'c.jsonl'), durability: 'full' })
+        await history.append({ toolName: 't' })
+        assert.equal(statSync(history.path).mode & 0o777, 0o600)
+        assert.equal(statSync(join(directory, 'a', 'b')).mode & 0o777, 0o700)
+      }),
   )
 
-  test('rejects with the file system’s error as cause', () =>
+  test('rejects with the file system’s error as cause', onFiles, () =>
     inDirectory(async (directory) => {
       const path = join(directory, 'a.jsonl')
       mkdirSync(path)
@@ -310,7 +315,8 @@ describe('append()', () => {
       if (process.platform !== 'win32') {
         assert.equal((error.cause as { code?: string }).code, 'EISDIR')
       }
-    }))
+    }),
+  )
 
   test('works in an injected file system', async () => {
     const fileSystem = new MemoryFileSystem()
@@ -343,14 +349,15 @@ describe('read()', () => {
     }),
   )
 
-  test('0 gives nothing without touching the file', () =>
+  test('0 gives nothing without touching the file', onFiles, () =>
     inDirectory(async (directory) => {
       const history = new ContextHistory({ path: directory })
       assert.deepEqual(await history.read(0), [])
       assert.deepEqual(await history.search({ limit: 0 }), [])
       assert.deepEqual(await history.search({ toolName: [] }), [])
       await rejectsWith(() => history.read(1), 'ERR_CONTEXT_IO')
-    }))
+    }),
+  )
 
   test(
     'refuses what is no limit',
@@ -453,6 +460,7 @@ describe('recordDecision()', () => {
 describe('compact()', () => {
   test(
     'keeps the last ones',
+    onFiles,
     withHistory(async (history) => {
       await fill(history, 10)
       const bytesBefore = statSync(history.path).size
@@ -490,6 +498,7 @@ describe('compact()', () => {
 
   test(
     'rewrites nothing when nothing goes, also without a file',
+    onFiles,
     withHistory(async (history) => {
       const nothing = { keptEntries: 0, droppedEntries: 0, droppedBadLines: 0, bytesBefore: 0, bytesAfter: 0 }
       assert.deepEqual(await history.compact({ keepLast: 1 }), { ...nothing, summaryEntry: null })
@@ -609,6 +618,7 @@ describe('compact()', () => {
 
   test(
     'plans again when the file was replaced meanwhile, up to three times',
+    onFiles,
     withHistory(async (history) => {
       await fill(history, 10)
       const other = new ContextHistory({ path: history.path })
@@ -660,11 +670,11 @@ describe('compact()', () => {
     inDirectory(async (directory) => {
       const history = new ContextHistory({ path: join(directory, 'a.jsonl'), maxEntryBytes: 1000 })
       await fill(history, 3)
-      const before = readFileSync(history.path, 'utf8')
+      const before = textOf(history.path)
       for (const text of ['x'.repeat(1000), 'ü'.repeat(500)]) {
         const compact = () => history.compact({ keepLast: 1, summarise: () => text })
         await rejectsWith(compact, 'ERR_CONTEXT_TOO_LARGE', /^the entry of "summary" takes more than 1000 bytes/)
-        assert.equal(readFileSync(history.path, 'utf8'), before)
+        assert.equal(textOf(history.path), before)
       }
       await history.compact({ keepLast: 1, summarise: () => 'short' })
       assert.deepEqual(toolNames(await history.read()), ['summary', 't2'])
@@ -705,6 +715,7 @@ describe('compact()', () => {
 describe('verify()', () => {
   test(
     'tells what is in the file and what is wrong with it',
+    onFiles,
     withHistory(async (history, directory) => {
       const report = await history.verify()
       assert.deepEqual([report.entries, report.bytes, report.badLines, report.problems], [0, 0, 0, []])
@@ -746,7 +757,7 @@ describe('close()', () => {
 })
 
 describe('onDebug', () => {
-  test('reports the construction and skipped lines; its errors are ignored', () =>
+  test('reports the construction and skipped lines; its errors are ignored', onFiles, () =>
     inDirectory(async (directory) => {
       const path = join(directory, 'a.jsonl')
       writeFileSync(path, 'no JSON\n{"tool_name":"a"}\n')
@@ -762,5 +773,6 @@ describe('onDebug', () => {
         },
       })
       assert.equal((await throwing.read()).length, 1)
-    }))
+    }),
+  )
 })

@@ -10,8 +10,8 @@ use std::{path::Path, sync::Arc, time::Duration};
 use agent_context_core::{
     Error, Trust,
     history::{
-        Appended, Bounds, Filter, History, HistoryOptions, NewEntry, Policy, Previous, Summary,
-        Tail, TailStart,
+        AnyHistory, AnyTail, Appended, Bounds, DatabaseHistory, DatabaseHistoryOptions, Filter,
+        History, HistoryOptions, NewEntry, Policy, Previous, Summary, TailStart,
     },
 };
 use napi::{
@@ -26,6 +26,7 @@ use storage::{Durability, LogPath, Payload};
 
 use super::{
     answers::{redacted, redacted_texts},
+    database::NativeDatabase,
     file_system::{self, NativeFileSystem},
     numbers::{size, whole},
     outbox::{Outbox, Queue},
@@ -104,7 +105,7 @@ struct NativePrevious {
 
 #[napi]
 pub struct NativeHistory {
-    history: Arc<History>,
+    history: AnyHistory,
     queue: Arc<Queue>,
     cancellable: Arc<Cancellable>,
     redaction: Option<RedactionSource>,
@@ -133,24 +134,33 @@ impl NativeHistory {
         outbox: &Outbox,
         options: NativeHistoryOptions,
         redactor: Option<ClassInstance<'_, NativeRedactor>>,
+        database: Option<ClassInstance<'_, NativeDatabase>>,
     ) -> Self {
         let queue = outbox.queue();
         let redaction = redactor.map(|redactor| redactor.source());
-        let path = log_path(&options.path, options.file_system.as_ref());
-        let file_system = file_system::of(&queue, options.file_system);
         let debug = queue.debug(options.id, options.has_debug, redaction.clone());
-        let options = HistoryOptions {
-            path,
-            durability: if options.is_durable { Durability::Full } else { Durability::Process },
-            lock_timeout: Duration::from_millis(whole(options.lock_timeout)),
-            max_entry_bytes: size(options.max_entry_bytes),
-            bounds: Bounds {
-                max_bytes: options.max_bytes.map(whole),
-                max_entries: options.max_entries.map(whole),
-            },
-            trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
+        let max_entry_bytes = size(options.max_entry_bytes);
+        let bounds = Bounds {
+            max_bytes: options.max_bytes.map(whole),
+            max_entries: options.max_entries.map(whole),
         };
-        let history = History::new(options, file_system, debug);
+        let history = if let Some(database) = database {
+            let namespace = options.path;
+            let options = DatabaseHistoryOptions { namespace, max_entry_bytes, bounds };
+            AnyHistory::Database(DatabaseHistory::new(options, database.database(), debug))
+        } else {
+            let path = log_path(&options.path, options.file_system.as_ref());
+            let file_system = file_system::of(&queue, options.file_system);
+            let options = HistoryOptions {
+                path,
+                durability: if options.is_durable { Durability::Full } else { Durability::Process },
+                lock_timeout: Duration::from_millis(whole(options.lock_timeout)),
+                max_entry_bytes,
+                bounds,
+                trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
+            };
+            AnyHistory::File(History::new(options, file_system, debug))
+        };
         Self { history, queue, cancellable: Arc::default(), redaction }
     }
 
@@ -200,7 +210,7 @@ impl NativeHistory {
     /// reach `maxBytes` of JSON.
     #[napi]
     pub fn read(&self, operation: u32, limit: f64, max_bytes: f64) -> Result<()> {
-        let history = Arc::clone(&self.history);
+        let history = self.history.clone();
         self.run_cancellable(operation, async move {
             history.read(size(limit), size(max_bytes)).await.map(texts)
         })
@@ -234,7 +244,7 @@ impl NativeHistory {
         vectors: ClassInstance<'_, NativeVectors>,
         limit: f64,
     ) -> Result<()> {
-        let (history, vectors) = (Arc::clone(&self.history), vectors.vectors());
+        let (history, vectors) = (self.history.clone(), vectors.vectors());
         let filter = parse::<NativeFilter>(&filter)?.into_filter();
         let redaction = self.redaction();
         self.run_cancellable(operation, async move {
@@ -253,7 +263,7 @@ impl NativeHistory {
         #[napi(ts_arg_type = "string")] filter: Utf8,
         #[napi(ts_arg_type = "NativeEmbedded | undefined | null")] given: GivenEmbedded<'_>,
     ) -> Result<()> {
-        let history = Arc::clone(&self.history);
+        let history = self.history.clone();
         let filter: NativeFilter = parse(&filter)?;
         let (ranked, filter) = (filter.ranked, filter.into_filter());
         let (redaction, embedded) = (self.redaction(), embedded(given));
@@ -275,7 +285,7 @@ impl NativeHistory {
         operation: u32,
         #[napi(ts_arg_type = "string")] policy: Utf8,
     ) -> Result<()> {
-        let history = Arc::clone(&self.history);
+        let history = self.history.clone();
         let NativePolicy { keep_last, max_age, max_bytes, wants_entries } = parse(&policy)?;
         let policy = Policy { keep_last, max_age, max_bytes, keeps_latest: false };
         self.run_cancellable(operation, async move {
@@ -296,7 +306,7 @@ impl NativeHistory {
         #[napi(ts_arg_type = "string")] plan: Utf8,
         #[napi(ts_arg_type = "string")] summary: Utf8,
     ) -> Result<()> {
-        let history = Arc::clone(&self.history);
+        let history = self.history.clone();
         let plan = parse(&plan)?;
         let line = summary.into_string();
         let redaction = self.redaction();
@@ -320,7 +330,7 @@ impl NativeHistory {
     /// Verifies the log; answers with a report as JSON.
     #[napi]
     pub fn verify(&self, operation: u32) -> Result<()> {
-        let history = Arc::clone(&self.history);
+        let history = self.history.clone();
         self.run_cancellable(operation, async move {
             let report = history.verify().await?;
             let problems: Vec<_> = report
@@ -349,7 +359,7 @@ impl NativeHistory {
     /// Waits for all appends that were called before.
     #[napi]
     pub fn close(&self, operation: u32) -> Result<()> {
-        let history = Arc::clone(&self.history);
+        let history = self.history.clone();
         run(&self.queue, operation, async move {
             history.close().await;
             Ok(Answer::Text(String::new()))
@@ -367,7 +377,7 @@ impl NativeHistory {
 /// A position in a history that moves forwards.
 #[napi]
 pub struct NativeHistoryTail {
-    tail: Arc<Tail>,
+    tail: AnyTail,
     queue: Arc<Queue>,
     cancellable: Arc<Cancellable>,
 }
@@ -377,7 +387,7 @@ impl NativeHistoryTail {
     /// Answers with the entries after the position as `read`; with none if there are none yet.
     #[napi]
     pub fn next(&self, operation: u32) -> Result<()> {
-        let tail = Arc::clone(&self.tail);
+        let tail = self.tail.clone();
         run_cancellable(&self.cancellable, Arc::clone(&self.queue), operation, async move {
             tail.next().await.map(texts)
         })

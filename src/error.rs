@@ -15,5 +15,9 @@ pub fn to_json(error: &Error) -> Value {
         }),
         Origin::Injected { handle, .. } => json!({ "handle": handle }),
     });
-    json!({ "code": error.code.as_str(), "message": error.message, "cause": cause })
+    let mut json = json!({ "code": error.code.as_str(), "message": error.message, "cause": cause });
+    if error.may_exist() {
+        json["mayExist"] = Value::Bool(true);
+    }
+    json
 }

@@ -3,10 +3,11 @@
 // `operations`: appends that many operations, which every process has the same ids for; prints the ids of the entries returned.
 // `chain`: appends until that many of its entries are there, each only behind the entry that it read last; prints its conflicts.
 import { writeSync } from 'node:fs'
+import process from 'node:process'
 import { ContextHistory } from '../../dist/index.js'
 
 const [path, mode, count] = process.argv.slice(2)
-const history = new ContextHistory({ path })
+const history = new ContextHistory({ path, storage: process.env.AGENT_CONTEXT_TEST_DATABASE })
 
 async function operations() {
   const entries = await Promise.all(

@@ -61,6 +61,7 @@ interface NativeError {
   code: ContextErrorCode
   message: string
   cause: SystemFailure | { handle: number } | null
+  mayExist?: boolean
 }
 
 interface SystemFailure {
@@ -94,17 +95,21 @@ export function keepThrown(value: unknown): number {
  * @param redactor redacts the message, which may contain values that the caller passed
  */
 export function fromNative(text: string, redactor?: Redactor): ContextError {
-  const { code, message: told, cause } = JSON.parse(text) as NativeError
+  const native = JSON.parse(text) as NativeError
   const quote = (text: string): string => redactor?.quote(text) ?? text
-  const message = quote(told)
+  const error = contextError(native.code, quote(native.message), causeOf(native.cause, quote))
+  return native.mayExist === true ? Object.assign(error, { mayExist: true }) : error
+}
+
+function causeOf(cause: NativeError['cause'], quote: (text: string) => string): unknown {
   if (cause === null) {
-    return contextError(code, message)
+    return undefined
   }
   if ('handle' in cause) {
     // The value is kept, because several operations may have failed with it.
-    return contextError(code, message, thrownValues.get(cause.handle))
+    return thrownValues.get(cause.handle)
   }
-  return contextError(code, message, systemError({ ...cause, message: quote(cause.message), path: quote(cause.path) }))
+  return systemError({ ...cause, message: quote(cause.message), path: quote(cause.path) })
 }
 
 /** Makes an error like Node's system errors, with `code`, `errno`, `syscall` and `path`. */

@@ -38,6 +38,12 @@ export type ContextErrorCode =
   | 'ERR_CONTEXT_UNSAFE_DIRECTORY'
   /** Thrown when the package is imported: the native addon of this platform is missing or cannot be loaded, or Node.js is too old. */
   | 'ERR_CONTEXT_ADDON'
+  /** A database cannot be reached or cannot store anything now; see `mayExist`. */
+  | 'ERR_CONTEXT_STORAGE'
+  /** A database did not answer in time; see `mayExist`. */
+  | 'ERR_CONTEXT_TIMEOUT'
+  /** A database refused the user, the password or a permission. */
+  | 'ERR_CONTEXT_ACCESS'
   /** An internal error of this package. Please report it. */
   | 'ERR_CONTEXT_INTERNAL'
 
@@ -45,8 +51,10 @@ export type ContextErrorCode =
 export interface ContextError extends Error {
   /** The code, which does not change between versions. */
   code: ContextErrorCode
-  /** The file system's error, or what an injected file system threw. */
+  /** The file system's or database's error, or what an injected file system threw. */
   cause?: unknown
+  /** `true` if a database may have stored what the call was to store, although it failed: the answer was lost. */
+  mayExist?: boolean
 }
 
 /** Options of calls that can be aborted. */

@@ -16,6 +16,7 @@ import { encode, FLAT } from '../native/snapshot.ts'
 import { stringify } from '../native/stringify.ts'
 import { checkRedaction, reportRedaction } from '../redaction/redaction.ts'
 import type { RedactionFinding } from '../redaction/types.ts'
+import { checkStorage } from '../storage/storage.ts'
 import { type CheckedPolicy, checkPolicy, type SummaryLine, spanOf, summarise, summaryLine } from './compaction.ts'
 import { checkConditions, checkEntry, parseEntries } from './entry.ts'
 import { checkFilter, checkFilterEmbedder } from './filter.ts'
@@ -53,7 +54,8 @@ interface Plan {
 
 /**
  * An append-only log of tool calls and decisions: one JSON object per line in a file, which other programs may also read and
- * append to. Any number of `ContextHistory` objects, in any number of processes, may share a file.
+ * append to. Any number of `ContextHistory` objects, in any number of processes, may share a file; with `storage`, a history in a
+ * database, from any number of machines.
  *
  * @example
  * ```ts
@@ -76,17 +78,24 @@ export class ContextHistory {
     const redaction = checkRedaction(given.redaction, 'redaction')
     this.#options = checkHistoryOptions(given)
     this.#closeTimeout = checkCloseTimeout(given.closeTimeout)
-    this.#hooks = { fileSystem: given.fileSystem ?? undefined, onDebug: given.onDebug ?? undefined, redaction }
+    const storage = optional(given.storage, 'storage', checkStorage)
+    this.#hooks = {
+      fileSystem: given.fileSystem ?? undefined,
+      onDebug: given.onDebug ?? undefined,
+      redaction,
+      passwords: storage?.passwords,
+    }
     this.#native = new NativeHistory(
       outbox,
       { ...this.#options, id: registerHooks(this.#hooks) },
       redaction?.redactor.native,
+      storage?.native,
     )
     this.#embeddings = new Embeddings(this.#hooks, this.#native)
     debug(this.#hooks, 'ContextHistory initialized', { path: this.#options.path })
   }
 
-  /** The absolute path of the file. Symbolic links are not resolved. */
+  /** The absolute path of the file, whose symbolic links are not resolved; with `storage`, the name of the history in the database. */
   get path(): string {
     return this.#options.path
   }
@@ -104,9 +113,12 @@ export class ContextHistory {
    * returned entry is the redacted one, as reading returns it; the passed values are not modified. Where the file already has an
    * entry with the same `operationId`, nothing is written and that entry is returned as reading returns it. Processes exclude
    * each other by a lock on the file. With a `fileSystem`, or on a file system whose locks do not exclude all processes (see
-   * `trustLocks`), `operationId` and `ifLast` work within one process only.
+   * `trustLocks`), `operationId` and `ifLast` work within one process only. With `storage`, `append` resolves once the entry is
+   * committed, and both work for all machines.
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_CONFLICT` when another entry than `ifLast` is the last one,
-   * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+   * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; with `storage`, also
+   * `ERR_CONTEXT_STORAGE`, `ERR_CONTEXT_TIMEOUT` and `ERR_CONTEXT_ACCESS`, with `mayExist: true` if the entry may have been stored:
+   * pass an `operationId` to be able to repeat such an append
    */
   append(entry: ContextEntryInput, options?: AppendOptions | null): Promise<ContextEntry> {
     try {

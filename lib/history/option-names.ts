@@ -13,6 +13,7 @@ import type {
 
 export const historyOptions = knownOptions<ContextHistoryOptions>('ContextHistoryOptions', {
   path: true,
+  storage: true,
   fileSystem: true,
   fileSystemTimeout: true,
   closeTimeout: true,

@@ -13,6 +13,7 @@ import {
 import { invalidArgument } from '../arguments/errors.ts'
 import { checkFileSystemTimeout } from '../arguments/timeouts.ts'
 import { checkFileSystem, resolveFile } from '../native/file-system.ts'
+import { namespaceOf, refuseWithStorage } from '../storage/storage.ts'
 import type { ContextHistoryOptions } from './types.ts'
 
 export const DEFAULT_HISTORY_PATH = '.wink/context.jsonl'
@@ -22,6 +23,9 @@ const DEFAULT_MAXIMUM_ENTRY_BYTES = 64 * 1024 * 1024
 /** The options of the native history, except its id, which `registerHooks` assigns. */
 export type CheckedHistoryOptions = Omit<NativeHistoryOptions, 'id'>
 
+/** Options of files, which a history in a database does not have. */
+const FILE_OPTIONS = ['fileSystem', 'fileSystemTimeout', 'durability', 'trustLocks', 'allowShared', 'lockTimeout']
+
 /** Checks the options of a history. `checkRedaction` checks those of redaction. */
 export function checkHistoryOptions(options: ContextHistoryOptions): CheckedHistoryOptions {
   const fileSystem = optional(options.fileSystem, 'fileSystem', checkFileSystem)
@@ -29,8 +33,14 @@ export function checkHistoryOptions(options: ContextHistoryOptions): CheckedHist
   optional(options.onDebug, 'onDebug', checkFunction)
   const maxBytes = optional(options.maxBytes, 'maxBytes', checkBound)
   const maxEntries = optional(options.maxEntries, 'maxEntries', checkBound)
+  const hasStorage = (options.storage ?? undefined) !== undefined
+  if (hasStorage) {
+    refuseWithStorage({ ...options }, FILE_OPTIONS)
+  }
   return {
-    ...resolveFile(path, 'path', fileSystem, checkFileSystemTimeout(options.fileSystemTimeout)),
+    ...(hasStorage
+      ? { path: namespaceOf(path, 'path') }
+      : resolveFile(path, 'path', fileSystem, checkFileSystemTimeout(options.fileSystemTimeout))),
     isDurable: optional(options.durability, 'durability', checkDurability) === 'full',
     lockTimeout: optional(options.lockTimeout, 'lockTimeout', checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
     maxEntryBytes: count(options.maxEntryBytes, 'maxEntryBytes', DEFAULT_MAXIMUM_ENTRY_BYTES),

@@ -4,6 +4,7 @@ import type { CancellationOptions } from '../arguments/types.ts'
 import type { EmbedOptions } from '../embedding/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
+import type { StorageOptions } from '../storage/types.ts'
 
 /** Options of `new ContextHistory()`. An option that is `undefined` or `null` has its default. */
 export interface ContextHistoryOptions {
@@ -13,6 +14,11 @@ export interface ContextHistoryOptions {
    * @default '.wink/context.jsonl'
    */
   path?: string | null | undefined
+  /**
+   * The URL of a PostgreSQL database, or its options: the history is kept there in place of a file, and every machine that uses the
+   * database sees it. `path` then names the history; options of files are refused.
+   */
+  storage?: string | StorageOptions | null | undefined
   /** A file system that is used instead of the local disk. */
   fileSystem?: IFileSystem | null | undefined
   /**
@@ -59,7 +65,7 @@ export interface ContextHistoryOptions {
    */
   maxEntryBytes?: number | null | undefined
   /**
-   * File size in bytes above which an append starts a compaction in the background. The compaction removes the oldest entries
+   * Size of the file, or of all lines in a database, in bytes above which an append starts a compaction in the background. The compaction removes the oldest entries
    * until the file has at most 80 % of `maxBytes`; it always keeps the latest entry. Appends do not wait for it, one process at a
    * time does it, and `onDebug` reports it. The file may exceed the limit until the compaction ends. Has no effect where
    * `compact` is refused, see `trustLocks`.

@@ -15,6 +15,7 @@ export const {
   environmentVersion,
   harmlessLine,
   migrateRepoMemory,
+  NativeDatabase,
   NativeHistory,
   NativeHistoryTail,
   NativeEmbedded,

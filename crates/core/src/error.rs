@@ -1,8 +1,9 @@
 //! The error type of the crate, with stable codes.
 
-use std::{fmt, path::Path};
+use std::{fmt, io, path::Path};
 
-use storage::FileError;
+use database::{Failure, FailureKind};
+use storage::{FileError, Origin};
 
 /// The cause of an error, as a stable code for callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,6 +33,12 @@ pub enum Code {
     Redaction,
     /// The directory belongs to another user.
     UnsafeDirectory,
+    /// A database cannot be reached, or cannot store anything now.
+    Storage,
+    /// A database did not answer in time.
+    Timeout,
+    /// A database refused the user or a permission.
+    Access,
     /// A bug in this package.
     Internal,
 }
@@ -53,6 +60,9 @@ impl Code {
             Self::Unsupported => "ERR_CONTEXT_UNSUPPORTED",
             Self::Redaction => "ERR_CONTEXT_REDACTION",
             Self::UnsafeDirectory => "ERR_CONTEXT_UNSAFE_DIRECTORY",
+            Self::Storage => "ERR_CONTEXT_STORAGE",
+            Self::Timeout => "ERR_CONTEXT_TIMEOUT",
+            Self::Access => "ERR_CONTEXT_ACCESS",
             Self::Internal => "ERR_CONTEXT_INTERNAL",
         }
     }
@@ -130,10 +140,32 @@ impl Error {
     /// `setting` is the option to choose another path.
     #[must_use]
     pub fn from_file(what: &str, path: &Path, setting: &str, cause: FileError) -> Self {
+        if let Some(failure) = failure_of(&cause) {
+            let message = format!("could not {what} {}: {failure}", path.display());
+            return Self { code: code_of(failure.kind), message, cause: Some(cause) };
+        }
         let remedy = remedy(cause.kind)
             .map_or_else(String::new, |remedy| format!("; {remedy} or set {setting}"));
         let message = format!("could not {what} {}: {cause}{remedy}", path.display());
         Self { code: Code::Io, message, cause: Some(cause) }
+    }
+
+    /// The error of a database while doing `what` (“append to”) with `name`, the namespace.
+    #[must_use]
+    pub fn from_database(what: &str, name: &str, failure: Failure) -> Self {
+        let path = Path::new(name);
+        Self::from_file(
+            what,
+            path,
+            "storage",
+            FileError::system(STATEMENT, path, io::Error::other(failure)),
+        )
+    }
+
+    /// Whether a database may have carried out the write that failed.
+    #[must_use]
+    pub fn may_exist(&self) -> bool {
+        self.cause.as_ref().and_then(failure_of).is_some_and(|failure| failure.may_exist)
     }
 
     /// Whether a file or a directory did not exist.
@@ -172,6 +204,27 @@ impl Error {
                 "{path} is outside the context directory {directory}, or behind a symbolic link; pass a pointer's filepath"
             ),
         )
+    }
+}
+
+/// The operation of errors that a database reports for a whole call.
+const STATEMENT: &str = "statement";
+
+/// The failure of a database that is behind a file's error.
+fn failure_of(error: &FileError) -> Option<&Failure> {
+    match &error.origin {
+        Origin::System(error) => error.get_ref()?.downcast_ref(),
+        Origin::Injected { .. } => None,
+    }
+}
+
+fn code_of(kind: FailureKind) -> Code {
+    match kind {
+        FailureKind::Access => Code::Access,
+        FailureKind::Timeout => Code::Timeout,
+        FailureKind::Unavailable => Code::Storage,
+        FailureKind::Unsupported => Code::Unsupported,
+        FailureKind::Rejected => Code::Internal,
     }
 }
 

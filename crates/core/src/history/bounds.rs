@@ -15,9 +15,9 @@ use crate::error::{Code, Result};
 /// The size that a compaction aims at, as a percentage of the bound, so that not every append starts one.
 const TARGET: u64 = 80;
 /// Entries are counted when this fraction of the bound was appended.
-const COUNTED: u64 = 16;
+pub(super) const COUNTED: u64 = 16;
 /// The most attempts, if other changes of the log keep a compaction from being applied.
-const MAX_ATTEMPTS: usize = 5;
+pub(super) const MAX_ATTEMPTS: usize = 5;
 
 /// The bounds that a history keeps itself within.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,7 +29,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    fn policy(self) -> Policy {
+    pub(super) fn policy(self) -> Policy {
         let target = |most: u64| most.saturating_mul(TARGET) / 100;
         Policy {
             keep_last: self.max_entries.map(|most| target(most).max(1)),

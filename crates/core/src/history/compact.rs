@@ -22,10 +22,10 @@ use super::{
 use crate::error::{Code, Error, Result};
 
 /// The most operation records that are kept, and their total size in bytes.
-const MAX_OPERATIONS: usize = 10_000;
-const MAX_OPERATION_BYTES: u64 = 2 * 1024 * 1024;
+pub(super) const MAX_OPERATIONS: usize = 10_000;
+pub(super) const MAX_OPERATION_BYTES: u64 = 2 * 1024 * 1024;
 /// Beside a policy's `max_bytes`, operation records may take one part in this many of it.
-const OPERATIONS_SHARE: u64 = 8;
+pub(super) const OPERATIONS_SHARE: u64 = 8;
 
 /// What is kept: the entries that all bounds allow.
 #[derive(Debug, Clone, Copy, Default)]
@@ -67,6 +67,25 @@ pub struct Summary {
     pub redaction: Option<Redaction>,
 }
 
+impl Summary {
+    /// The line that is written, and what was redacted in it.
+    ///
+    /// # Errors
+    /// `Redaction`, `TooLarge` or `InvalidArgument`.
+    pub(super) fn checked(self, limit: usize) -> Result<(Vec<u8>, Option<RedactedEntry>)> {
+        let mut line = self.line.into_bytes();
+        let mut pass = RedactionSession::new(self.redaction);
+        pass.json(&mut line, 0)?;
+        let is_entry = Entry::parse(&line).is_ok() && !line.contains(&b'\n');
+        if !is_entry {
+            return Err(Error::new(Code::InvalidArgument, "the summary is no entry"));
+        }
+        check_size("summary", line.len(), limit)?;
+        let redacted = redacted_entry(&line, pass);
+        Ok((line, redacted))
+    }
+}
+
 /// The report of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactReport {
@@ -83,13 +102,14 @@ pub struct CompactReport {
 }
 
 /// The properties of a line that a plan needs.
-struct Seen {
-    range: Range<u64>,
+pub(super) struct Seen {
+    /// Its position, and its length.
+    pub range: Range<u64>,
     /// The entry's time, if it has one; `None` if the line has no entry.
-    entry: Option<Option<i64>>,
+    pub entry: Option<Option<i64>>,
     /// Whether it is a blank line or an operation record, which do not count as bad lines.
-    is_silent: bool,
-    has_operation: bool,
+    pub is_silent: bool,
+    pub has_operation: bool,
 }
 
 impl History {
@@ -210,16 +230,8 @@ impl History {
     ) -> Result<(CompactReport, Option<RedactedEntry>)> {
         let mut head = Vec::new();
         let mut redacted = None;
-        if let Some(Summary { line, redaction }) = summary {
-            head = line.into_bytes();
-            let mut pass = RedactionSession::new(redaction);
-            pass.json(&mut head, 0)?;
-            let is_entry = Entry::parse(&head).is_ok() && !head.contains(&b'\n');
-            if !is_entry {
-                return Err(Error::new(Code::InvalidArgument, "the summary is no entry"));
-            }
-            check_size("summary", head.len(), self.options.max_entry_bytes)?;
-            redacted = redacted_entry(&head, pass);
+        if let Some(summary) = summary {
+            (head, redacted) = summary.checked(self.options.max_entry_bytes)?;
             head.push(b'\n');
         }
         let bytes_before = plan.length;
@@ -247,7 +259,7 @@ impl History {
 }
 
 /// Decides which lines are kept, starting with the latest.
-fn keep(seen: &[Seen], policy: &Policy) -> Vec<bool> {
+pub(super) fn keep(seen: &[Seen], policy: &Policy) -> Vec<bool> {
     let now = Utc::now().timestamp_millis();
     let (mut entries, mut bytes, mut is_full) = (0, 0_u64, false);
     let mut keeps_next = policy.keeps_latest;

@@ -11,9 +11,13 @@
 //! | `compact`, `bounds` | compaction on request, and in the background |
 //! | `tail` | following a log |
 //! | `verify` | checking every line and the index |
+//! | `database` | the same in a database, in place of a file |
+//! | `any` | a history of either kind |
 
+mod any;
 mod bounds;
 mod compact;
+mod database;
 mod entry;
 mod filter;
 mod index;
@@ -36,6 +40,10 @@ use storage::{
 };
 use tasks::{CallTracker, Cancelled};
 
+pub use self::database::{
+    DatabaseAppending, DatabaseHistory, DatabaseHistoryOptions, DatabasePlan, DatabaseTail,
+};
+pub use any::{AnyAppending, AnyHistory, AnyPlan, AnyTail};
 pub use bounds::Bounds;
 pub use compact::{CompactReport, Plan, Policy, Summary};
 pub use filter::Filter;

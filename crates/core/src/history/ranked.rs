@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The most entries that are ranked: the latest ones that pass the filter, …
-const WINDOW: usize = 10_000;
+pub(super) const WINDOW: usize = 10_000;
 /// … as long as their text does not exceed this many bytes.
 const MAX_TEXT: usize = 64 * 1024 * 1024;
 /// The most bytes of text of each field.
@@ -33,7 +33,7 @@ const MAX_ATTEMPTS: usize = 10;
 
 /// The ranked text of an entry, and the position of its line.
 pub(super) struct Candidate {
-    offset: u64,
+    pub offset: u64,
     length: u64,
     checksum: u32,
     tool_name: String,
@@ -110,6 +110,22 @@ pub(super) struct Ranking<'q> {
     pub embedded: Option<&'q Embedded>,
     /// The most entries that are ranked.
     pub window: usize,
+}
+
+impl Ranking<'_> {
+    /// The positions of the candidates that match, best first. Puts the candidates in the order of the log.
+    pub fn best(&self, candidates: &mut [Candidate]) -> Vec<usize> {
+        // The sort is stable, so of equal entries the latest comes first.
+        candidates.reverse();
+        let documents: Vec<Document<'_>> = candidates.iter().map(Candidate::document).collect();
+        let mut ranked = Index::rank_alone(self.query, &documents);
+        let texts = || candidates.iter().map(|candidate| TextDigest::of(&candidate.embedded()));
+        let near = self.embedded.and_then(|embedded| embedded.nearness(texts().map(Some)));
+        if let Some(near) = near {
+            fuse(&mut ranked, &near);
+        }
+        ranked.into_iter().map(|(position, _)| position).collect()
+    }
 }
 
 impl History {
@@ -199,22 +215,14 @@ impl History {
         cancelled: &Cancelled,
     ) -> Result<Option<Vec<Vec<u8>>>> {
         let found = self.collect(reader, filter, || Window::of(ranking.window), cancelled)?;
-        self.tell_skipped(&found);
+        found.tell_skipped(&self.debug, &self.path());
         let mut candidates = found.collected.candidates;
         if cancelled.is_set() {
             return Ok(Some(Vec::new()));
         }
-        // The sort is stable, so of equal entries the latest comes first.
-        candidates.reverse();
-        let documents: Vec<Document<'_>> = candidates.iter().map(Candidate::document).collect();
-        let mut ranked = Index::rank_alone(ranking.query, &documents);
-        let texts = || candidates.iter().map(|candidate| TextDigest::of(&candidate.embedded()));
-        let near = ranking.embedded.and_then(|embedded| embedded.nearness(texts().map(Some)));
-        if let Some(near) = near {
-            fuse(&mut ranked, &near);
-        }
+        let ranked = ranking.best(&mut candidates);
         let mut entries = Vec::new();
-        for (position, _) in ranked.into_iter().take(filter.limit) {
+        for position in ranked.into_iter().take(filter.limit) {
             let candidate = candidates.get(position).filter(|_| !cancelled.is_set());
             let Some(candidate) = candidate else { break };
             match self.read_again(reader, candidate)? {

@@ -14,7 +14,7 @@ use super::{
     index::{Index, Lookup, Unusable},
     run_blocking,
 };
-use crate::error::Result;
+use crate::{debug::Debug, error::Result};
 
 /// The approximate size of a text of entries, in bytes.
 const TEXT: usize = 4 * 1024 * 1024;
@@ -35,14 +35,14 @@ pub(super) trait Collect {
 }
 
 /// Collects the latest entries in the form for JavaScript.
-struct Latest {
+pub(super) struct Latest {
     bounds: Bounds,
     entries: Vec<Vec<u8>>,
     bytes: usize,
 }
 
 impl Latest {
-    fn within(bounds: Bounds) -> Self {
+    pub fn within(bounds: Bounds) -> Self {
         Self { bounds, entries: Vec::new(), bytes: 0 }
     }
 }
@@ -72,7 +72,7 @@ pub(super) struct Found<C> {
 }
 
 impl<C: Collect> Found<C> {
-    fn nothing(collected: C) -> Self {
+    pub fn nothing(collected: C) -> Self {
         Self { collected, bad_lines: 0, bad: None }
     }
 
@@ -82,7 +82,7 @@ impl<C: Collect> Found<C> {
     }
 
     /// Examines a line, and collects its entry if it matches.
-    fn take(&mut self, line: &Line, filter: Option<&Filter>) {
+    pub fn take(&mut self, line: &Line, filter: Option<&Filter>) {
         let Some(bytes) = &line.bytes else {
             self.count_bad(line, "longer than maxEntryBytes");
             return;
@@ -234,36 +234,45 @@ impl History {
         Ok(())
     }
 
-    /// Puts the entries in order, and reports skipped lines.
     fn recalled(&self, found: Found<Latest>) -> Recalled {
-        self.tell_skipped(&found);
-        let mut entries = found.collected.entries;
-        entries.reverse();
-        texts(entries)
+        found.recalled(&self.debug, &self.path())
     }
+}
 
-    pub(super) fn tell_skipped<C>(&self, found: &Found<C>) {
-        if let Some((offset, reason)) = found.bad {
-            self.debug.say(
+impl<C> Found<C> {
+    /// Reports skipped lines.
+    pub fn tell_skipped(&self, debug: &Debug, path: &Path) {
+        if let Some((offset, reason)) = self.bad {
+            debug.say(
                 "Skipped lines of the history that hold no entry",
-                || json!({ "path": self.path(), "badLines": found.bad_lines, "firstOffset": offset, "reason": reason }),
+                || json!({ "path": path, "badLines": self.bad_lines, "firstOffset": offset, "reason": reason }),
             );
         }
     }
 }
 
+impl Found<Latest> {
+    /// Puts the entries in order, and reports skipped lines.
+    pub fn recalled(self, debug: &Debug, path: &Path) -> Recalled {
+        self.tell_skipped(debug, path);
+        let mut entries = self.collected.entries;
+        entries.reverse();
+        texts(entries)
+    }
+}
+
 impl Filter {
-    fn bounds(&self) -> Bounds {
+    pub(super) fn bounds(&self) -> Bounds {
         Bounds { entries: self.limit, bytes: usize::MAX }
     }
 }
 
 /// The limits of a read.
 #[derive(Clone, Copy)]
-struct Bounds {
-    entries: usize,
+pub(super) struct Bounds {
+    pub entries: usize,
     /// Bytes of JSON. The entry that reaches the limit is the last.
-    bytes: usize,
+    pub bytes: usize,
 }
 
 /// Why the index could not be used.

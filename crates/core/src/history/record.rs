@@ -2,7 +2,10 @@
 //! the calls. An append with an operation id is idempotent, and one with `ifLast` fails if another entry was
 //! appended meanwhile.
 
-use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+};
 
 use json_text::Encoded;
 use redaction::{Redacted, Redaction, RedactionSession};
@@ -85,12 +88,12 @@ pub(super) fn redacted_entry(line: &[u8], pass: RedactionSession) -> Option<Reda
 
 impl NewEntry {
     /// The approximate length of its line in bytes.
-    fn length_hint(&self) -> usize {
+    pub(super) fn length_hint(&self) -> usize {
         self.params.length_hint() + self.result.length_hint() + self.rest.len()
     }
 
     /// The line without its newline character, which JSON text does not contain.
-    fn line(self, limit: usize) -> Result<(Vec<u8>, Option<RedactedEntry>)> {
+    pub(super) fn line(self, limit: usize) -> Result<(Vec<u8>, Option<RedactedEntry>)> {
         let length = self.length_hint();
         let Self { mut tool_name, params, result, rest, operation_id, redaction, .. } = self;
         let mut pass = RedactionSession::new(redaction);
@@ -298,16 +301,21 @@ impl History {
             .and_then(|refusal| refusal.lock().unwrap_or_else(PoisonError::into_inner).take());
         match refusal {
             Some(Refusal::Earlier(entry)) => Ok(Appended::Earlier { entry }),
-            Some(Refusal::Conflict) => Err(Error::new(
-                Code::Conflict,
-                format!(
-                    "could not append to {}: its last entry is not the one that ifLast names; read what was appended since and decide again",
-                    self.path().display()
-                ),
-            )),
+            Some(Refusal::Conflict) => Err(conflict(&self.path())),
             None => Err(self.failed("append to", LogError::Refused)),
         }
     }
+}
+
+/// The error for an entry whose condition `ifLast` is not met.
+pub(super) fn conflict(path: &Path) -> Error {
+    Error::new(
+        Code::Conflict,
+        format!(
+            "could not append to {}: its last entry is not the one that ifLast names; read what was appended since and decide again",
+            path.display()
+        ),
+    )
 }
 
 /// The id of a log's last entry.

@@ -7,6 +7,7 @@
 
 use std::{
     collections::VecDeque,
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -21,7 +22,7 @@ use super::{
 use crate::error::{Code, Error, Result};
 
 /// The size from which on an answer takes no more entries, in bytes.
-const ANSWER: usize = 1024 * 1024;
+pub(super) const ANSWER: usize = 1024 * 1024;
 /// The number of latest ids by which the position is found in another file.
 const RECENT: usize = 1024;
 
@@ -82,13 +83,7 @@ impl Tail {
         let outcome = state.advance(current, &self.history, &mut found, cancelled);
         match outcome {
             Ok(()) => Ok(texts(found.entries)),
-            Err(Stopped::Missing(id)) => Err(Error::new(
-                Code::NotFound,
-                format!(
-                    "{} has no entry {id}: it was removed by a compaction; follow without `after`",
-                    self.history.path().display()
-                ),
-            )),
+            Err(Stopped::Missing(id)) => Err(missing(&self.history.path(), &id)),
             // A failed append was rolled back at this moment: the next call reads again.
             Err(Stopped::File(error)) if error.kind == std::io::ErrorKind::Interrupted => {
                 Ok(texts(found.entries))
@@ -96,6 +91,17 @@ impl Tail {
             Err(Stopped::File(error)) => Err(self.history.unreadable(error)),
         }
     }
+}
+
+/// The error for an entry to begin after that does not exist.
+pub(super) fn missing(path: &Path, id: &str) -> Error {
+    Error::new(
+        Code::NotFound,
+        format!(
+            "{} has no entry {id}: it was removed by a compaction; follow without `after`",
+            path.display()
+        ),
+    )
 }
 
 enum Stopped {

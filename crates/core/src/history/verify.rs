@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use storage::{FileError, LinesForwards, LogReader, ReadAt};
+use storage::{FileError, Line, LinesForwards, LogReader, ReadAt};
 
 use super::{
     Cancelled, History,
@@ -69,6 +69,32 @@ pub struct VerifyReport {
     pub index: IndexState,
 }
 
+impl VerifyReport {
+    /// Counts a line, with its number from 1.
+    pub(super) fn take(&mut self, number: u64, line: &Line) {
+        let reason = match line.bytes.as_deref().map(trim) {
+            None => "longer than maxEntryBytes",
+            Some([]) => return,
+            Some(text) => match Entry::parse(text) {
+                Ok(_) => {
+                    self.entries += 1;
+                    return;
+                }
+                Err(OPERATION_RECORD) => return,
+                Err(_) if !line.is_terminated => {
+                    self.has_torn_tail = true;
+                    "torn: its end is missing"
+                }
+                Err(reason) => reason,
+            },
+        };
+        self.bad_lines += 1;
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(Problem { line: number, offset: line.offset, reason });
+        }
+    }
+}
+
 impl History {
     /// Reads every line of the log and its index. Changes nothing.
     ///
@@ -97,26 +123,7 @@ impl History {
                 break;
             }
             number += 1;
-            let reason = match line.bytes.as_deref().map(trim) {
-                None => "longer than maxEntryBytes",
-                Some([]) => continue,
-                Some(text) => match Entry::parse(text) {
-                    Ok(_) => {
-                        report.entries += 1;
-                        continue;
-                    }
-                    Err(OPERATION_RECORD) => continue,
-                    Err(_) if !line.is_terminated => {
-                        report.has_torn_tail = true;
-                        "torn: its end is missing"
-                    }
-                    Err(reason) => reason,
-                },
-            };
-            report.bad_lines += 1;
-            if report.problems.len() < MAX_PROBLEMS {
-                report.problems.push(Problem { line: number, offset: line.offset, reason });
-            }
+            report.take(number, &line);
         }
         report.index = index::state(self, reader, cancelled)?;
         Ok(report)

@@ -33,7 +33,7 @@ pub type FileFuture<'a, T> =
 pub type Payload = Arc<Vec<u8>>;
 
 /// A failed file operation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FileError {
     /// The kind of failure; [`io::ErrorKind::Other`] where an injected file system does not report one.
     pub kind: io::ErrorKind,
@@ -46,10 +46,10 @@ pub struct FileError {
 }
 
 /// The source of a [`FileError`].
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Origin {
-    /// The operating system.
-    System(io::Error),
+    /// The operating system, or a database in its place.
+    System(Arc<io::Error>),
     /// An injected file system: the message, and the handle under which the binding keeps the thrown value.
     Injected {
         /// The thrown value's message.
@@ -62,22 +62,18 @@ pub enum Origin {
 impl FileError {
     /// Wraps an operating system's error.
     pub fn system(operation: &'static str, path: &Path, error: io::Error) -> Self {
-        Self { kind: error.kind(), operation, path: path.to_owned(), origin: Origin::System(error) }
+        Self {
+            kind: error.kind(),
+            operation,
+            path: path.to_owned(),
+            origin: Origin::System(Arc::new(error)),
+        }
     }
 
     /// A copy of the error, for another caller that waits for the same operation.
     #[must_use]
     pub fn duplicate(&self) -> Self {
-        let origin = match &self.origin {
-            Origin::System(error) => Origin::System(error.raw_os_error().map_or_else(
-                || io::Error::new(error.kind(), error.to_string()),
-                io::Error::from_raw_os_error,
-            )),
-            Origin::Injected { message, handle } => {
-                Origin::Injected { message: message.clone(), handle: *handle }
-            }
-        };
-        Self { kind: self.kind, operation: self.operation, path: self.path.clone(), origin }
+        self.clone()
     }
 
     /// Whether the file or directory does not exist.
@@ -101,7 +97,7 @@ impl fmt::Display for FileError {
 impl std::error::Error for FileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.origin {
-            Origin::System(error) => Some(error),
+            Origin::System(error) => Some(error.as_ref()),
             Origin::Injected { .. } => None,
         }
     }

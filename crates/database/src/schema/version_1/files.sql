@@ -1,0 +1,1 @@
+-- Files of the other stores, their parts and locks.
