@@ -17,6 +17,7 @@ import type {
 
 export const stateStoreOptions = knownOptions<StateStoreOptions>('StateStoreOptions', {
   path: true,
+  storage: true,
   namespace: true,
   durability: true,
   redaction: true,

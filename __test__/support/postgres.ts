@@ -1,0 +1,114 @@
+/** PostgreSQL servers for tests: each on a port of its own on loopback, in a temporary directory that is removed with it. */
+
+import { execFileSync } from 'node:child_process'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+
+/** Where Debian puts the programs of each version. */
+const DEBIAN = '/usr/lib/postgresql'
+const OPTIONS = '-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200'
+
+/** The URL of a database for all tests of a run, which a parent process has started. */
+export const testDatabase: string | undefined = process.env['AGENT_CONTEXT_TEST_DATABASE'] || undefined
+
+export interface PostgresServer {
+  readonly port: number
+  readonly url: string
+  /** Ends sessions and writes everything, or, with `'immediate'`, stops as after a loss of power. */
+  stop(how: 'fast' | 'immediate'): void
+  /** Starts the server again. */
+  start(): void
+  /** Runs SQL, and returns what it prints. */
+  sql(text: string): string
+  /** Stops the server and removes its directory. */
+  remove(): void
+}
+
+/** Whether PostgreSQL is installed. If not, says so; in CI, throws. */
+export function hasPostgres(): boolean {
+  if (programs() !== undefined) {
+    return true
+  }
+  if (process.env['CI']) {
+    throw new Error('PostgreSQL is not installed: apt-get install postgresql')
+  }
+  console.error('SKIPPED: PostgreSQL is not installed (apt-get install postgresql)')
+  return false
+}
+
+/** Starts a server. Call `hasPostgres` before. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const found = programs()
+  if (found === undefined) {
+    throw new Error('PostgreSQL is not installed')
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'agent-context-postgres-'))
+  const data = join(directory, 'data')
+  mkdirSync(data)
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) {
+    // The server refuses to run as root.
+    const user = Number(execFileSync('id', ['-u', 'postgres'], { encoding: 'utf8' }))
+    chownSync(directory, user, user)
+    chownSync(data, user, user)
+  }
+  const port = await freePort()
+  const url = `postgres://agent@127.0.0.1:${port}/postgres`
+  const asServer = (...command: string[]): string[] =>
+    isRoot ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--', ...command] : command
+  const run = (program: string, ...args: string[]): string => {
+    const [file = '', ...rest] = asServer(join(found, program), ...args)
+    return execFileSync(file, rest, { cwd: directory, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  }
+  // The server keeps the streams of `pg_ctl`, so none of them is a pipe.
+  const control = (...args: string[]): void => {
+    const [file = '', ...rest] = asServer(join(found, 'pg_ctl'), ...args, '--silent', '--wait', '--pgdata', data)
+    execFileSync(file, rest, { cwd: directory, stdio: 'ignore' })
+  }
+  const start = (): void => control('start', '--log', join(directory, 'log'), '--options', `-p ${port} ${OPTIONS}`)
+  const stop = (how: 'fast' | 'immediate'): void => control('stop', '--mode', how)
+  const sql = (text: string): string =>
+    run('psql', '--no-psqlrc', '--quiet', '--tuples-only', '--no-align', '--command', text, url)
+  const remove = (): void => {
+    try {
+      stop('immediate')
+    } catch {
+      // It does not run.
+    }
+    rmSync(directory, { recursive: true, force: true })
+  }
+  try {
+    const settings = ['--username=agent', '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C']
+    run('initdb', '--pgdata', data, ...settings)
+    start()
+  } catch (error) {
+    remove()
+    throw error
+  }
+  return { port, url, start, stop, sql, remove }
+}
+
+/** The directory of the newest installed version. */
+function programs(): string | undefined {
+  if (!existsSync(DEBIAN)) {
+    return undefined
+  }
+  const versions = readdirSync(DEBIAN).filter((name) => existsSync(join(DEBIAN, name, 'bin', 'initdb')))
+  const newest = versions.sort((one, other) => Number(one) - Number(other)).at(-1)
+  return newest === undefined ? undefined : join(DEBIAN, newest, 'bin')
+}
+
+function freePort(): Promise<number> {
+  return new Promise((found, failed) => {
+    const server = createServer()
+    server.once('error', failed)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      const port = typeof address === 'object' && address !== null ? address.port : 0
+      server.close(() => found(port))
+    })
+  })
+}
