@@ -28,7 +28,7 @@ const CLAIM: &str = concat!(claim!(), " SELECT before, at FROM claimed");
 const READ: &str = concat!(
     "SELECT d.namespace, d.key, d.sequence, d.nonce, d.created_at, d.updated_at, d.expires_at, d.kind, d.media_type, d.length, CASE WHEN g.wanted = 1 THEN d.value END FROM unnest($2::bytea[], $3::bytea[], $4::bigint[]) AS g (namespace, key, wanted) JOIN {schema}.document AS d ON d.store = $1 AND d.namespace = g.namespace AND d.key = g.key"
 );
-/// Writes and removes items, removes the chunks of old values, and records the changes.
+/// Writes items, removes the chunks of old values, and records the changes.
 const WRITE: &str = "WITH written AS (
   INSERT INTO {schema}.document (store, namespace, key, sequence, nonce, created_at, updated_at, expires_at, kind, media_type, length, value)
   SELECT $1, g.namespace, g.key, g.sequence, $2, g.created_at, $3, g.expires_at, g.kind, g.media_type, g.length, CASE WHEN g.chunked = 0 THEN g.value END
@@ -37,15 +37,14 @@ const WRITE: &str = "WITH written AS (
   ON CONFLICT (store, namespace, key) DO UPDATE SET sequence = excluded.sequence, nonce = excluded.nonce, created_at = excluded.created_at,
     updated_at = excluded.updated_at, expires_at = excluded.expires_at, kind = excluded.kind, media_type = excluded.media_type,
     length = excluded.length, value = excluded.value
-), removed AS (
-  DELETE FROM {schema}.document AS d USING unnest($14::bytea[], $15::bytea[]) AS g (namespace, key)
-  WHERE d.store = $1 AND d.namespace = g.namespace AND d.key = g.key
 ), chunks AS (
-  DELETE FROM {schema}.document_chunk WHERE store = $1 AND sequence = ANY($16)
+  DELETE FROM {schema}.document_chunk WHERE store = $1 AND sequence = ANY($14)
 )
 INSERT INTO {schema}.document_change (store, sequence, nonce, type, namespace, key, at, created_at)
 SELECT $1, g.sequence, $2, g.type, g.namespace, g.key, $3, g.created_at
-FROM unnest($17::bigint[], $18::bigint[], $19::bytea[], $20::bytea[], $21::bigint[]) AS g (sequence, type, namespace, key, created_at)";
+FROM unnest($15::bigint[], $16::bigint[], $17::bytea[], $18::bytea[], $19::bigint[]) AS g (sequence, type, namespace, key, created_at)";
+/// A statement of its own, because not all engines change a table twice in one.
+const REMOVE: &str = "DELETE FROM {schema}.document AS d USING unnest($2::bytea[], $3::bytea[]) AS g (namespace, key) WHERE d.store = $1 AND d.namespace = g.namespace AND d.key = g.key";
 const WRITE_CHUNKS: &str = "INSERT INTO {schema}.document_chunk (store, sequence, n, bytes) SELECT $1, $2, g.n, g.bytes FROM unnest($3::bigint[], $4::bytea[]) AS g (n, bytes)";
 
 /// The operations of the calls of a group.
@@ -288,6 +287,13 @@ async fn store_all(
             None => removed.push(place),
         }
     }
+    if !removed.is_empty() {
+        let parameters = store
+            .parameters()
+            .byte_strings(removed.iter().map(|place| place.namespace.clone()).collect())
+            .byte_strings(removed.iter().map(|place| place.key.clone()).collect());
+        transaction.statement(REMOVE, &parameters).await?;
+    }
     for item in &written {
         let value = item.value.unwrap_or_default();
         if value.len() > CHUNK {
@@ -324,8 +330,6 @@ async fn store_all(
         .numbers(metas(&|meta| Some(number(meta.length))))
         .byte_strings(written.iter().map(inline).collect())
         .numbers(written.iter().map(|item| Some(i64::from(is_chunked(item)))).collect())
-        .byte_strings(removed.iter().map(|place| place.namespace.clone()).collect())
-        .byte_strings(removed.iter().map(|place| place.key.clone()).collect())
         .numbers(gone.map(|(_, sequence)| Some(sequence)).collect())
         .numbers(changes.iter().map(|change| Some(change.sequence)).collect())
         .numbers(changes.iter().map(|change| Some(change.kind)).collect())

@@ -100,7 +100,7 @@ pub(super) async fn recorded(
     if rows.is_empty() {
         let count = i64::try_from(claim.changes).unwrap_or(i64::MAX);
         let parameters = store.parameters().id(claim.writer).number(claim.number).number(count);
-        rows = store.read(REPEATED, &parameters).await?;
+        rows = store.read_written(REPEATED, &parameters).await?;
     }
     let mut changes = vec![None; claim.changes];
     for row in &rows {
@@ -127,7 +127,7 @@ pub(super) async fn revisions(
     }
     let parameters =
         store.parameters().numbers(numbers).byte_strings(namespaces).byte_strings(keys);
-    let rows = store.read(REVISIONS, &parameters).await?;
+    let rows = store.read_written(REVISIONS, &parameters).await?;
     let read = rows.iter().map(|row| {
         let nonce = u32::try_from(row.try_get::<_, i64>(2)?).unwrap_or_default();
         Ok((row.try_get(0)?, Revision { sequence: row.try_get(1)?, nonce }))

@@ -73,6 +73,12 @@ impl Store {
         rows.map_err(|failure| self.failed("read", failure))
     }
 
+    /// Runs one statement that reads what a write has done. Without its answer, the write may have been carried out.
+    pub async fn read_written(&self, sql: &str, parameters: &Parameters) -> Result<Vec<Row>> {
+        let rows = self.database.statement(Intent::Read, sql, parameters).await;
+        rows.map_err(|failure| self.failed("write to", Failure { may_exist: true, ..failure }))
+    }
+
     /// Runs one writing statement.
     pub async fn write(&self, sql: &str, parameters: &Parameters) -> Result<Vec<Row>> {
         let rows = self.database.statement(Intent::Write, sql, parameters).await;

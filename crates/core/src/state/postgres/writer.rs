@@ -212,7 +212,10 @@ impl Writer {
                 let calls: changes::Calls =
                     run.calls.iter_mut().map(|call| mem::take(&mut call.operations)).collect();
                 let calls = Arc::new(calls);
-                let count = calls.iter().map(Vec::len).sum();
+                let changing = |operation: &&Operation| {
+                    matches!(operation, Operation::Put(_) | Operation::Delete { .. })
+                };
+                let count = calls.iter().flatten().filter(changing).count();
                 let outcomes =
                     changes::write(&self.store, self.claim(count), Arc::clone(&calls)).await;
                 if outcomes.is_err()
