@@ -2507,6 +2507,45 @@ declare class RepoMemory {
  */
 declare function summariseStep(step: StepSummary): string;
 
+/** Public types of the option `storage`. */
+/** A database in which a class keeps its data, in place of files. */
+interface StorageOptions {
+    /**
+     * The URL of a PostgreSQL database, such as `'postgres://user@host:5432/database'`. Several hosts may be given, separated by
+     * commas. `sslmode=disable` turns encryption off; every other mode verifies the server's certificate.
+     */
+    url: string;
+    /**
+     * The schema with the tables of this package: lower-case letters, digits and `_`. It is created if the role may create it. Give
+     * each tenant a schema and a role of its own: a namespace is no boundary.
+     * @default 'agent_context'
+     */
+    schema?: string | null | undefined;
+    /**
+     * The largest number of connections of this process. All objects with equal options share them.
+     * @default 4
+     */
+    pool?: number | null | undefined;
+    /**
+     * How long a call may take, in ms, with everything that is repeated after lost connections and conflicts. After that, it
+     * rejects with `ERR_CONTEXT_TIMEOUT` or `ERR_CONTEXT_STORAGE`.
+     * @default 30000
+     */
+    timeout?: number | null | undefined;
+    /** Returns the password of each new connection, for tokens that expire. Without it, the URL's password is used. */
+    credentials?: (() => string | Promise<string>) | null | undefined;
+    /**
+     * `false` turns encryption off. `ca` has certificates in the PEM format, which are trusted in place of the system's. Connections
+     * within the machine are not encrypted unless `ca` is set.
+     */
+    tls?: false | StorageTlsOptions | null | undefined;
+}
+/** Options of encrypted connections to a database. */
+interface StorageTlsOptions {
+    /** Certificates in the PEM format. */
+    ca: string;
+}
+
 /** Public types of the state store. */
 
 /** Options of a state store. An option that is `undefined` or `null` has its default. */
@@ -2518,6 +2557,12 @@ interface StateStoreOptions {
      * @default '~/.agent/state.db'
      */
     path?: string | null | undefined;
+    /**
+     * A PostgreSQL database in place of the file, by its URL or with options: any number of machines may share it. `path` is then the
+     * name of the store in it, the same on every machine. `durability`, `lockTimeout`, `trustLocks` and `allowShared` are refused. See
+     * docs/guides/fleet.md.
+     */
+    storage?: string | StorageOptions | null | undefined;
     /**
      * A prefix for all namespaces of this store: it is added to every namespace that is passed, and removed from every one that is
      * returned.
@@ -2548,7 +2593,8 @@ interface StateStoreOptions {
     /**
      * Members of JSON values to index, so that `filter` finds items by them without a scan, such as `['$.type',
      * '$.metadata.user']`. The index is created for the existing items when a store first declares the member, and all processes
-     * that write to the file maintain it from then on.
+     * that write to the file maintain it from then on. With `storage`, a filter reads all items below its prefix, and `indexes` has no
+     * effect.
      */
     indexes?: readonly string[] | null | undefined;
     /**
@@ -2768,7 +2814,7 @@ interface StateStats {
     expiredItems: number;
     /** Number of recorded changes, which `watch` can still yield. */
     changes: number;
-    /** Size of the database and its write-ahead log in bytes. */
+    /** Size of the database and its write-ahead log in bytes; 0 with `storage`. */
     fileBytes: number;
     /** The cursor of the latest change, for `since` of `watch`. */
     cursor: string;
@@ -2789,7 +2835,7 @@ declare const DEFAULT_STATE_PATH = "~/.agent/state.db";
 /**
  * A key-value store that survives the process, for checkpoints, sessions, memory files and agent state. Each item is a JSON
  * value or bytes under a namespace and a key. All items are in one SQLite database, which any number of processes of one machine
- * may share.
+ * may share, or with `storage` in a PostgreSQL database, which any number of machines may share.
  *
  * A read sees every change whose promise resolved before the read was called. Changes of one `StateStore` object take effect in
  * the order of the calls.
@@ -2806,13 +2852,14 @@ declare class StateStore {
     #private;
     /** Does not access the disk: the first call does. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
     constructor(options?: StateStoreOptions | null);
-    /** The absolute path of the database. Symbolic links are not resolved. */
+    /** The absolute path of the database. Symbolic links are not resolved. With `storage`, the name of the store in it. */
     get path(): string;
     /**
      * Reads the item under a key. Resolves to `undefined` if there is none, or if it has expired.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; like every method, if the file cannot be used, `ERR_CONTEXT_CORRUPT`,
-     * `ERR_CONTEXT_UNSUPPORTED`, `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+     * `ERR_CONTEXT_UNSUPPORTED`, `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; with `storage`,
+     * `ERR_CONTEXT_STORAGE`, `ERR_CONTEXT_TIMEOUT`, `ERR_CONTEXT_ACCESS`
      */
     get(namespace: readonly string[], key: string): Promise<StateItem | undefined>;
     /**
@@ -2824,7 +2871,7 @@ declare class StateStore {
      * was redacted
      * @throws (rejects) `ERR_CONTEXT_CONFLICT` if `ifRevision` does not match; `ERR_CONTEXT_TOO_LARGE`;
      * `ERR_CONTEXT_INVALID_ARGUMENT`, also for a value that JSON cannot represent, such as `undefined`, a BigInt or a cycle;
-     * `ERR_CONTEXT_REDACTION`. A rejected call has changed nothing.
+     * `ERR_CONTEXT_REDACTION`. A rejected call has changed nothing; with `storage`, unless the error has `mayExist: true`.
      */
     put<Value extends StateValue>(namespace: readonly string[], key: string, value: Value, options?: StatePutOptions | null): Promise<StateItem<Value>>;
     /**
@@ -2884,7 +2931,7 @@ declare class StateStore {
      * write-ahead log. Waiting watchers receive the changes first. Reads the whole file.
      *
      * Each write also removes some expired items and old recorded changes. An explicit call is needed if nothing is written, and if
-     * no byte of a removed item may remain.
+     * no byte of a removed item may remain. With `storage`, `erased` is `false`: the vacuum of the database frees the space later.
      */
     sweep(): Promise<StateSweepReport>;
     /** Returns counts and sizes for the whole file, with all namespaces. Reads everything except the values. */
@@ -2897,7 +2944,7 @@ declare class StateStore {
      *
      * @param file the path of the copy, which must not exist; a relative path is resolved against the working directory, `~` is
      * expanded
-     * @throws (rejects) `ERR_CONTEXT_CONFLICT` if the path exists
+     * @throws (rejects) `ERR_CONTEXT_CONFLICT` if the path exists; `ERR_CONTEXT_UNSUPPORTED` with `storage`: use `pg_dump`
      */
     backup(file: string): Promise<void>;
     /** Waits for every earlier call, ends all watchers, and closes the file. The store can be used again afterwards. */

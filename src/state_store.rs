@@ -6,7 +6,7 @@ use agent_context_core::{
     Error, Trust,
     state::{
         Expected, Filter, ItemText, Kind, Listing, NamespaceListing, Operation, Order, Outcome,
-        Place, Put, SeparateValue, Since, State, StateOptions, wtf8,
+        Place, Put, SeparateValue, SharedStateOptions, Since, State, StateOptions, wtf8,
     },
 };
 use json_text::Encoded;
@@ -22,6 +22,7 @@ use storage::{Durability, Payload};
 
 use super::{
     answers::answer,
+    database::NativeDatabase,
     numbers::{size, whole},
     outbox::{Outbox, Queue},
     redaction::{NativeRedactor, RedactionSource, findings},
@@ -195,9 +196,20 @@ impl NativeState {
         outbox: &Outbox,
         options: NativeStateOptions,
         redactor: Option<ClassInstance<'_, NativeRedactor>>,
+        database: Option<ClassInstance<'_, NativeDatabase>>,
     ) -> Self {
         let queue = outbox.queue();
         let redaction = redactor.map(|redactor| redactor.source());
+        let max_value_bytes = size(options.max_value_bytes);
+        let max_changes = i64::try_from(whole(options.max_changes)).unwrap_or(i64::MAX);
+        let root = options.root as usize;
+        let cancellable = Arc::default();
+        if let Some(database) = database {
+            let (database, name) = (database.database(), options.path);
+            let options = SharedStateOptions { database, name, max_value_bytes, max_changes };
+            let state = State::shared(options);
+            return Self { state, queue, cancellable, redaction, root };
+        }
         let debug = queue.debug(options.id, options.has_debug, redaction.clone());
         let durability = if options.is_durable { Durability::Full } else { Durability::Process };
         let state = State::new(
@@ -205,14 +217,14 @@ impl NativeState {
                 path: PathBuf::from(options.path),
                 durability,
                 lock_timeout: Duration::from_millis(whole(options.lock_timeout)),
-                max_value_bytes: size(options.max_value_bytes),
-                max_changes: i64::try_from(whole(options.max_changes)).unwrap_or(i64::MAX),
+                max_value_bytes,
+                max_changes,
                 indexes: options.indexes,
                 trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
             },
             debug,
         );
-        Self { state, queue, cancellable: Arc::default(), redaction, root: options.root as usize }
+        Self { state, queue, cancellable, redaction, root }
     }
 
     /// Answers with an item as JSON, without namespace and key, or with nothing. A binary value is not in the

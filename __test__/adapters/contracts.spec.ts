@@ -1,6 +1,7 @@
 /** `agent-context/testing`: the frameworks' own implementations keep the contracts, and so do those over a `StateStore`. */
 
 import { join } from 'node:path'
+import process from 'node:process'
 import { InMemorySessionStore } from '@anthropic-ai/claude-agent-sdk'
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node'
 import { MemorySaver } from '@langchain/langgraph-checkpoint'
@@ -18,9 +19,12 @@ import { FilesystemBackend } from 'deepagents'
 import { expect, test } from 'vitest'
 import { newDirectory, runGuide } from './support/fixtures.ts'
 
+/** The URL of a database in which the stores are, in place of files. */
+const storage = process.env['AGENT_CONTEXT_TEST_DATABASE'] || undefined
+
 const stores = new WeakMap<StateSaver, StateStore>()
 function openSaver(path: string): StateSaver {
-  const state = new StateStore({ path })
+  const state = new StateStore({ path, storage })
   const saver = new StateSaver(state)
   stores.set(saver, state)
   return saver

@@ -18,6 +18,7 @@ import type {
 
 export const stateStoreOptions = knownOptions<StateStoreOptions>('StateStoreOptions', {
   path: true,
+  storage: true,
   namespace: true,
   durability: true,
   redaction: true,

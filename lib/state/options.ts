@@ -12,6 +12,7 @@ import {
 } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { resolveFile } from '../native/file-system.ts'
+import { checkStorage, namespaceOf, refuseWithStorage, type Storage } from '../storage/storage.ts'
 import { memberPath } from './filter.ts'
 import type { StateStoreOptions } from './types.ts'
 
@@ -22,16 +23,21 @@ const DEFAULT_MAXIMUM_VALUE_BYTES = 64 * 1024 * 1024
 /** The largest value that SQLite and a JavaScript string can hold, in bytes. */
 const MAXIMUM_VALUE_BYTES = 0x1fffffe8
 
-/** The options of the native store, except its id and its namespace. */
-export type CheckedStateOptions = Omit<NativeStateOptions, 'id' | 'root'>
+/** The options of the native store, except its id and its namespace, and its database. */
+export type CheckedStateOptions = Omit<NativeStateOptions, 'id' | 'root'> & { readonly storage: Storage | undefined }
 
 /** Checks the options, except those of redaction and the namespace. */
 export function checkStateOptions(options: StateStoreOptions): CheckedStateOptions {
   const path = optional(options.path, 'path', checkPath) ?? DEFAULT_STATE_PATH
   optional(options.onDebug, 'onDebug', checkFunction)
+  const storage = optional(options.storage, 'storage', checkStorage)
+  if (storage !== undefined) {
+    refuseWithStorage({ ...options }, ['durability', 'lockTimeout', 'trustLocks', 'allowShared'])
+  }
   const maxChanges = count(options.maxChanges, 'maxChanges', DEFAULT_MAXIMUM_CHANGES)
   return {
-    path: wellFormed(resolveFile(path, 'path', undefined, 0).path),
+    storage,
+    path: storage === undefined ? wellFormed(resolveFile(path, 'path', undefined, 0).path) : namespaceOf(path, 'path'),
     isDurable: optional(options.durability, 'durability', checkDurability) === 'full',
     lockTimeout: optional(options.lockTimeout, 'lockTimeout', checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
     maxValueBytes: Math.min(

@@ -55,7 +55,7 @@ const DEFAULT_SEARCH_LIMIT = 10
 /**
  * A key-value store that survives the process, for checkpoints, sessions, memory files and agent state. Each item is a JSON
  * value or bytes under a namespace and a key. All items are in one SQLite database, which any number of processes of one machine
- * may share.
+ * may share, or with `storage` in a PostgreSQL database, which any number of machines may share.
  *
  * A read sees every change whose promise resolved before the read was called. Changes of one `StateStore` object take effect in
  * the order of the calls.
@@ -82,17 +82,20 @@ export class StateStore {
     const redaction = checkRedaction(given.redaction ?? false, 'redaction')
     this.#options = checkStateOptions(given)
     this.#root = optional(given.namespace, 'namespace', checkNamespace) ?? NO_NAMESPACE
-    this.#hooks = { fileSystem: undefined, onDebug: given.onDebug ?? undefined, redaction }
+    const { storage, ...native } = this.#options
+    const passwords = storage?.passwords
+    this.#hooks = { fileSystem: undefined, onDebug: given.onDebug ?? undefined, redaction, passwords }
     this.#native = new NativeState(
       outbox,
-      { ...this.#options, id: registerHooks(this.#hooks), root: this.#root.segments.length },
+      { ...native, id: registerHooks(this.#hooks), root: this.#root.segments.length },
       redaction?.redactor.native,
+      storage?.native,
     )
     this.#embeddings = new Embeddings(this.#hooks, this.#native)
     debug(this.#hooks, 'StateStore initialized', { path: this.path })
   }
 
-  /** The absolute path of the database. Symbolic links are not resolved. */
+  /** The absolute path of the database. Symbolic links are not resolved. With `storage`, the name of the store in it. */
   get path(): string {
     return this.#options.path
   }
@@ -101,7 +104,8 @@ export class StateStore {
    * Reads the item under a key. Resolves to `undefined` if there is none, or if it has expired.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; like every method, if the file cannot be used, `ERR_CONTEXT_CORRUPT`,
-   * `ERR_CONTEXT_UNSUPPORTED`, `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+   * `ERR_CONTEXT_UNSUPPORTED`, `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; with `storage`,
+   * `ERR_CONTEXT_STORAGE`, `ERR_CONTEXT_TIMEOUT`, `ERR_CONTEXT_ACCESS`
    */
   async get(namespace: readonly string[], key: string): Promise<StateItem | undefined> {
     const { segments, place } = this.#place(namespace, key)
@@ -128,7 +132,7 @@ export class StateStore {
    * was redacted
    * @throws (rejects) `ERR_CONTEXT_CONFLICT` if `ifRevision` does not match; `ERR_CONTEXT_TOO_LARGE`;
    * `ERR_CONTEXT_INVALID_ARGUMENT`, also for a value that JSON cannot represent, such as `undefined`, a BigInt or a cycle;
-   * `ERR_CONTEXT_REDACTION`. A rejected call has changed nothing.
+   * `ERR_CONTEXT_REDACTION`. A rejected call has changed nothing; with `storage`, unless the error has `mayExist: true`.
    */
   put<Value extends StateValue>(
     namespace: readonly string[],
@@ -355,7 +359,7 @@ export class StateStore {
    * write-ahead log. Waiting watchers receive the changes first. Reads the whole file.
    *
    * Each write also removes some expired items and old recorded changes. An explicit call is needed if nothing is written, and if
-   * no byte of a removed item may remain.
+   * no byte of a removed item may remain. With `storage`, `erased` is `false`: the vacuum of the database frees the space later.
    */
   async sweep(): Promise<StateSweepReport> {
     return operate(
@@ -391,7 +395,7 @@ export class StateStore {
    *
    * @param file the path of the copy, which must not exist; a relative path is resolved against the working directory, `~` is
    * expanded
-   * @throws (rejects) `ERR_CONTEXT_CONFLICT` if the path exists
+   * @throws (rejects) `ERR_CONTEXT_CONFLICT` if the path exists; `ERR_CONTEXT_UNSUPPORTED` with `storage`: use `pg_dump`
    */
   async backup(file: string): Promise<void> {
     const { path } = resolveFile(checkPath(file, 'file'), 'file', undefined, 0)

@@ -3,6 +3,7 @@
 import type { CancellationOptions, JsonValue, Time } from '../arguments/types.ts'
 import type { EmbedOptions } from '../embedding/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
+import type { StorageOptions } from '../storage/types.ts'
 
 /** Options of a state store. An option that is `undefined` or `null` has its default. */
 export interface StateStoreOptions {
@@ -13,6 +14,12 @@ export interface StateStoreOptions {
    * @default '~/.agent/state.db'
    */
   path?: string | null | undefined
+  /**
+   * A PostgreSQL database in place of the file, by its URL or with options: any number of machines may share it. `path` is then the
+   * name of the store in it, the same on every machine. `durability`, `lockTimeout`, `trustLocks` and `allowShared` are refused. See
+   * docs/guides/fleet.md.
+   */
+  storage?: string | StorageOptions | null | undefined
   /**
    * A prefix for all namespaces of this store: it is added to every namespace that is passed, and removed from every one that is
    * returned.
@@ -43,7 +50,8 @@ export interface StateStoreOptions {
   /**
    * Members of JSON values to index, so that `filter` finds items by them without a scan, such as `['$.type',
    * '$.metadata.user']`. The index is created for the existing items when a store first declares the member, and all processes
-   * that write to the file maintain it from then on.
+   * that write to the file maintain it from then on. With `storage`, a filter reads all items below its prefix, and `indexes` has no
+   * effect.
    */
   indexes?: readonly string[] | null | undefined
   /**
@@ -270,7 +278,7 @@ export interface StateStats {
   expiredItems: number
   /** Number of recorded changes, which `watch` can still yield. */
   changes: number
-  /** Size of the database and its write-ahead log in bytes. */
+  /** Size of the database and its write-ahead log in bytes; 0 with `storage`. */
   fileBytes: number
   /** The cursor of the latest change, for `since` of `watch`. */
   cursor: string

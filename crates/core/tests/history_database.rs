@@ -205,8 +205,8 @@ async fn queries_answer_as_those_of_a_file(server: &Server) {
     for filter in filters {
         let expected = entries(&file.search(filter.clone()).await.unwrap());
         assert_eq!(entries(&shared.search(filter.clone()).await.unwrap()), expected, "{filter:?}");
-        let expected = entries(&file.rank(filter.clone()).await.unwrap());
-        assert_eq!(entries(&shared.rank(filter.clone()).await.unwrap()), expected, "{filter:?}");
+        let expected = entries(&file.rank(filter.clone(), None).await.unwrap());
+        assert_eq!(entries(&shared.rank(filter.clone(), None).await.unwrap()), expected, "{filter:?}");
     }
     let (expected, report) = (file.verify().await.unwrap(), shared.verify().await.unwrap());
     assert_eq!((report.entries, report.bytes), (expected.entries, expected.bytes));

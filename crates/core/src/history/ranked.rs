@@ -56,7 +56,7 @@ impl Candidate {
     }
 
     /// The text that embedding models get.
-    fn embedded(&self) -> String {
+    pub fn embedded(&self) -> String {
         let params = self.params.get(..self.params.floor_char_boundary(MAX_EMBEDDED_PARAMS));
         let parts = [&self.tool_name, &self.summary, params.unwrap_or_default(), &self.result];
         embedded_text(&parts)

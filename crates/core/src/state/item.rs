@@ -1,29 +1,14 @@
-//! Items: reads their rows, stores long values in chunks, and writes their JSON text for JavaScript.
+//! Items, and their JSON text for JavaScript.
 
 use std::{collections::VecDeque, io, ops::Deref};
 
 use chrono::DateTime;
 use memmap2::MmapMut;
-use rusqlite::{Connection, Row, params};
 
 use super::{
     name::{write_namespace, write_token},
     revision::Revision,
 };
-
-/// Longer values are stored in chunks of this many bytes, because SQLite copies what it stores in one piece.
-pub(super) const CHUNK: usize = 1024 * 1024;
-
-/// The columns that [`Meta::read`] reads, in its order; the value may follow.
-macro_rules! meta_columns {
-    () => {
-        "id, namespace, key, sequence, nonce, created_at, updated_at, expires_at, kind, media_type, length"
-    };
-}
-pub(super) use meta_columns;
-
-/// The index of the value's column.
-pub(super) const VALUE_COLUMN: usize = 11;
 
 /// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +27,16 @@ impl Kind {
             Self::Bytes => 1,
         }
     }
+
+    /// The type with this number in the database.
+    pub(super) const fn of_number(number: i64) -> Self {
+        if number == 0 { Self::Json } else { Self::Bytes }
+    }
 }
 
 /// An item without its value.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Meta {
-    pub id: i64,
     pub namespace: Vec<u8>,
     pub key: Vec<u8>,
     pub revision: Revision,
@@ -60,21 +49,6 @@ pub(super) struct Meta {
 }
 
 impl Meta {
-    pub fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get(0)?,
-            namespace: row.get(1)?,
-            key: row.get(2)?,
-            revision: Revision { sequence: row.get(3)?, nonce: row.get(4)? },
-            created_at: row.get(5)?,
-            updated_at: row.get(6)?,
-            expires_at: row.get(7)?,
-            kind: if row.get::<_, i64>(8)? == 0 { Kind::Json } else { Kind::Bytes },
-            media_type: row.get(9)?,
-            length: usize::try_from(row.get::<_, i64>(10)?).unwrap_or_default(),
-        })
-    }
-
     /// Appends the members after the value, and the closing brace. With `place`, appends namespace and key, the
     /// namespace without its first `place` segments.
     fn write_rest(&self, place: Option<usize>, out: &mut Vec<u8>) {
@@ -182,33 +156,29 @@ pub struct ItemText {
 }
 
 impl ItemText {
-    /// Appends an item, and reads its value if it is in chunks. `score` adds a member.
+    /// Appends an item. With `place`, appends namespace and key, the namespace without its first `place` segments.
+    /// `score` adds a member.
     pub(super) fn push(
         &mut self,
-        connection: &Connection,
         meta: &Meta,
-        inline: Option<&[u8]>,
+        content: Content<'_>,
         place: Option<usize>,
         score: Option<f32>,
-    ) -> rusqlite::Result<()> {
+    ) {
         if !self.json.is_empty() {
             self.json.push(b',');
         }
         self.json.push(b'{');
-        match meta.kind {
-            Kind::Json if inline.is_none() => {
-                self.values.push(read_long_json(connection, meta)?);
-            }
-            Kind::Json => {
-                self.json.reserve(meta.length + 256);
+        match (meta.kind, content) {
+            (_, Content::Separate(value)) => self.values.push(value),
+            (Kind::Json, Content::Inline(value)) => {
+                self.json.reserve(value.len() + 256);
                 self.json.extend_from_slice(b"\"value\":");
-                append_value(connection, meta, inline, &mut self.json)?;
+                self.json.extend_from_slice(value);
                 self.json.push(b',');
             }
-            Kind::Bytes => {
-                let mut bytes = Vec::with_capacity(meta.length);
-                append_value(connection, meta, inline, &mut bytes)?;
-                self.values.push(SeparateValue::Bytes(bytes));
+            (Kind::Bytes, Content::Inline(value)) => {
+                self.values.push(SeparateValue::Bytes(value.to_vec()));
             }
         }
         if let Some(score) = score {
@@ -216,38 +186,54 @@ impl ItemText {
         }
         meta.write_rest(place, &mut self.json);
         self.json.push(b'}');
-        Ok(())
     }
 }
 
-/// Reads a JSON value from its chunks.
-fn read_long_json(connection: &Connection, meta: &Meta) -> rusqlite::Result<SeparateValue> {
-    let (mut text, mut json, mut length) = (LongText::default(), Vec::new(), 0);
-    for_each_chunk(connection, meta, |chunk| {
-        let is_last = length + chunk.len() == meta.length;
-        let is_text = !text.0.is_empty() || (length == 0 && chunk.first() == Some(&b'"'));
+/// The value of an item that is appended to an [`ItemText`].
+pub(super) enum Content<'a> {
+    /// A value that was read whole.
+    Inline(&'a [u8]),
+    /// A value that is passed separately.
+    Separate(SeparateValue),
+}
+
+/// Collects a long JSON value from its chunks, a string in pieces.
+pub(super) struct LongJson {
+    text: LongText,
+    json: Vec<u8>,
+    length: usize,
+    expected: usize,
+}
+
+impl LongJson {
+    /// A value of this many bytes.
+    pub fn new(expected: usize) -> Self {
+        Self { text: LongText::default(), json: Vec::new(), length: 0, expected }
+    }
+
+    /// Appends a chunk.
+    pub fn push(&mut self, chunk: &[u8]) -> io::Result<()> {
+        let is_last = self.length + chunk.len() == self.expected;
+        let is_text = !self.text.0.is_empty() || (self.length == 0 && chunk.first() == Some(&b'"'));
         if is_text {
-            let inside = usize::from(length == 0)..chunk.len() - usize::from(is_last);
-            text.push(chunk.get(inside).unwrap_or_default()).map_err(no_pages)?;
+            let inside = usize::from(self.length == 0)..chunk.len() - usize::from(is_last);
+            self.text.push(chunk.get(inside).unwrap_or_default())?;
         } else {
-            json.reserve_exact(meta.length - length);
-            json.extend_from_slice(chunk);
+            self.json.reserve_exact(self.expected.saturating_sub(self.length));
+            self.json.extend_from_slice(chunk);
         }
-        length += chunk.len();
+        self.length += chunk.len();
         Ok(())
-    })?;
-    match length == meta.length {
-        true if text.0.is_empty() => Ok(SeparateValue::Json(json)),
-        true => Ok(SeparateValue::Text(text)),
-        false => Err(missing_chunks()),
     }
-}
 
-fn no_pages(error: io::Error) -> rusqlite::Error {
-    rusqlite::Error::SqliteFailure(
-        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOMEM),
-        Some(error.to_string()),
-    )
+    /// The value; `None` if chunks are missing.
+    pub fn finish(self) -> Option<SeparateValue> {
+        match self.length == self.expected {
+            true if self.text.0.is_empty() => Some(SeparateValue::Json(self.json)),
+            true => Some(SeparateValue::Text(self.text)),
+            false => None,
+        }
+    }
 }
 
 /// The length of the longest part of a JSON string that ends neither within a character nor within an escape sequence.
@@ -275,61 +261,6 @@ fn whole_length(text: &[u8]) -> usize {
         start + length > end
     });
     if is_cut { start } else { end }
-}
-
-/// Appends a value: `inline`, or its chunks.
-pub(super) fn append_value(
-    connection: &Connection,
-    meta: &Meta,
-    inline: Option<&[u8]>,
-    out: &mut Vec<u8>,
-) -> rusqlite::Result<()> {
-    if let Some(value) = inline {
-        out.extend_from_slice(value);
-        return Ok(());
-    }
-    let start = out.len();
-    for_each_chunk(connection, meta, |chunk| {
-        out.extend_from_slice(chunk);
-        Ok(())
-    })?;
-    if out.len() - start == meta.length { Ok(()) } else { Err(missing_chunks()) }
-}
-
-fn for_each_chunk(
-    connection: &Connection,
-    meta: &Meta,
-    mut take: impl FnMut(&[u8]) -> rusqlite::Result<()>,
-) -> rusqlite::Result<()> {
-    let mut chunks =
-        connection.prepare_cached("SELECT bytes FROM chunk WHERE item = ?1 ORDER BY number")?;
-    let mut rows = chunks.query([meta.id])?;
-    while let Some(row) = rows.next()? {
-        take(row.get_ref(0)?.as_blob()?)?;
-    }
-    Ok(())
-}
-
-/// The error for a damaged file in which chunks are missing.
-fn missing_chunks() -> rusqlite::Error {
-    rusqlite::Error::SqliteFailure(
-        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
-        Some("parts of a value are missing".to_owned()),
-    )
-}
-
-/// Writes the chunks of a long value.
-pub(super) fn insert_chunks(
-    connection: &Connection,
-    item: i64,
-    value: &[u8],
-) -> rusqlite::Result<()> {
-    let mut insert =
-        connection.prepare_cached("INSERT INTO chunk (item, number, bytes) VALUES (?1, ?2, ?3)")?;
-    for (number, bytes) in value.chunks(CHUNK).enumerate() {
-        insert.execute(params![item, i64::try_from(number).unwrap_or(i64::MAX), bytes])?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

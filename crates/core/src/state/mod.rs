@@ -1,90 +1,60 @@
-//! `StateStore`: keyed documents in one SQLite database that several processes share.
+//! `StateStore`: keyed documents in a database, either a SQLite file that several processes of one machine share, or
+//! tables of a PostgreSQL server that many machines share.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `name` | namespaces and keys in the form of the database |
 //! | `revision` | revisions of items, positions of watchers |
-//! | `schema` | the tables and their versions |
-//! | `opening` | checking and creating the file, and the settings of connections |
-//! | `readers`, `writer` | the threads that read, and the thread that writes groups of calls |
-//! | `change` | the operations of one call in a group's transaction |
-//! | `item` | rows, and their text for JavaScript |
-//! | `listing`, `filter`, `members`, `scalar` | listing items, filters and their index |
-//! | `search`, `words` | ranked search, and the cached words of items |
+//! | `operation` | the operations of one call, and their outcomes |
+//! | `item` | items, and their text for JavaScript |
+//! | `listing`, `filter`, `scalar` | the arguments of listings, their pages, and filters |
+//! | `ranking`, `words` | ranked search, and the cached words of items |
 //! | `watch` | changes since a position |
-//! | `housekeeping` | statistics, verification, backups |
-//! | `sweep`, `erasure` | removing expired items, and overwriting their remains |
-//!
-//! Once the database exists, only SQLite opens its files: a process that closes any handle of a file drops all POSIX
-//! locks that it has on that file, including SQLite's. Creating the database and reading file metadata use `storage` and
-//! `std::fs`.
+//! | `report` | statistics and other reports |
+//! | `sqlite`, `postgres` | the store in a file, and the store in a database |
 
-mod change;
-mod erasure;
-mod failure;
 mod filter;
-mod housekeeping;
 mod item;
 mod listing;
-mod members;
 mod name;
-mod opening;
-mod readers;
+mod operation;
+mod postgres;
+mod ranking;
+mod report;
 mod revision;
 mod scalar;
-mod schema;
-mod search;
-mod sweep;
+mod sqlite;
 mod time;
 mod watch;
 mod words;
-mod writer;
 
-#[cfg(test)]
-mod tests;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use std::{
-    path::PathBuf,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    time::{Duration, Instant},
-};
-
+use database::Database;
 use redaction::Redaction;
-use storage::{Durability, LocalDisk, Registry, layout};
-use tasks::{CallTracker, TrackedCall};
-use tokio::sync::oneshot;
+use storage::Durability;
 
-pub use change::{Operation, Outcome, Put};
 pub use filter::{Filter, NewCondition};
-pub use housekeeping::{StateReport, Stats};
 pub use item::{ItemText, Kind, LongText, SeparateValue};
 pub use listing::{Listing, NamespaceListing, Order, Page};
 pub use name::{Place, wtf8};
+pub use operation::{Operation, Outcome, Put};
+pub use ranking::Search;
+pub use report::{StateReport, Stats, Swept};
 pub use revision::{Expected, Revision};
-pub use search::Search;
-pub use sweep::{PendingSweep, Swept};
 pub use watch::Changed;
 
 use crate::{
-    blocking::run_blocking,
     debug::Debug,
     error::{Code, Error, Result},
     safety::Trust,
     vectors::Vectors,
 };
-use failure::During;
-use opening::Opening;
-use readers::{Reader, Readers, snapshot};
-use revision::Position;
-use writer::{Call, Indexes, Request, Response, Writer, interrupted};
 
 /// The interval at which a watcher looks for changes by other processes.
 const POLL: Duration = Duration::from_millis(100);
 
-/// The options of a store.
+/// The options of a store in a file.
 #[derive(Debug)]
 pub struct StateOptions {
     /// The absolute path of the database.
@@ -103,66 +73,54 @@ pub struct StateOptions {
     pub trust: Trust,
 }
 
+/// The options of a store in a database that machines share.
+pub struct SharedStateOptions {
+    /// The database.
+    pub database: Arc<Database>,
+    /// The name of the store in it.
+    pub name: String,
+    /// The longest value, in bytes.
+    pub max_value_bytes: usize,
+    /// The number of changes that are kept for watchers.
+    pub max_changes: i64,
+}
+
 /// A state store.
-pub struct State {
-    opening: Arc<Opening>,
-    database: Arc<Database>,
-    durability: Durability,
-    max_value_bytes: usize,
-    max_changes: i64,
-    indexes: Arc<Indexes>,
-    calls: CallTracker,
-    is_attached: AtomicBool,
-}
+pub struct State(Arm);
 
-/// The shared state of all stores of one file in this process.
-#[derive(Default)]
-struct Database {
-    readers: Arc<Readers>,
-    writer: Arc<Writer>,
-    /// The number of stores that use it.
-    stores: AtomicUsize,
-    /// Held while the connections are closed.
-    closing: Mutex<()>,
-}
-
-static DATABASES: Registry<PathBuf, Database> = Registry::new();
-
-impl Drop for Database {
-    /// Closes the connections on another thread: closing the last one writes the log back, which would block the
-    /// JavaScript thread.
-    fn drop(&mut self) {
-        let (readers, writer) = (Arc::clone(&self.readers), Arc::clone(&self.writer));
-        std::thread::spawn(move || {
-            readers.close();
-            writer.close();
-        });
-    }
+enum Arm {
+    File(Arc<sqlite::State>),
+    Shared(Arc<postgres::State>),
 }
 
 /// A call in the writer's queue.
-pub struct Pending {
-    answer: oneshot::Receiver<Result<Response>>,
-    writer: Arc<Writer>,
-    _call: TrackedCall,
+pub struct Pending(PendingArm);
+
+enum PendingArm {
+    File(sqlite::Pending),
+    Shared(postgres::Pending),
 }
 
 impl Pending {
-    async fn response(self) -> Result<Response> {
-        self.writer.start();
-        self.answer.await.unwrap_or_else(|_| Err(interrupted()))
-    }
-
     /// The outcomes of the operations.
     ///
     /// # Errors
-    /// `Conflict`, `Redaction`, `LockTimeout`, `Corrupt`, `Unsupported`, `UnsafeDirectory`, `Io`: nothing was changed then.
+    /// `Conflict`, `Redaction`, `LockTimeout`, `Corrupt`, `Unsupported`, `UnsafeDirectory`, `Io`, `Storage`, `Access`:
+    /// nothing was changed then. `Timeout`: the change may have been made.
     pub async fn outcomes(self) -> Result<Vec<Outcome>> {
-        match self.response().await? {
-            Response::Outcomes(outcomes) => Ok(outcomes),
-            _ => Err(interrupted()),
+        match self.0 {
+            PendingArm::File(pending) => pending.outcomes().await,
+            PendingArm::Shared(pending) => pending.outcomes().await,
         }
     }
+}
+
+/// A sweep that has its place in the order of the store's calls.
+pub struct PendingSweep(PendingSweepArm);
+
+enum PendingSweepArm {
+    File(sqlite::PendingSweep),
+    Shared(postgres::Pending),
 }
 
 /// The position at which a watcher begins.
@@ -174,106 +132,56 @@ pub enum Since {
 }
 
 impl State {
-    /// A store. Touches no file.
+    /// A store in a file. Touches no file.
     #[must_use]
     pub fn new(options: StateOptions, debug: Debug) -> Arc<Self> {
-        let StateOptions {
-            path,
-            durability,
-            lock_timeout,
-            max_value_bytes,
-            max_changes,
-            indexes,
-            trust,
-        } = options;
-        let database = DATABASES.get_or_insert_with(path.clone(), Arc::default);
-        Arc::new(Self {
-            opening: Arc::new(Opening::new(path, lock_timeout, trust, debug)),
-            database,
-            durability,
-            max_value_bytes,
-            max_changes,
-            indexes: Arc::new(Indexes { paths: indexes, is_declared: AtomicBool::new(false) }),
-            calls: CallTracker::default(),
-            is_attached: AtomicBool::new(false),
-        })
+        Arc::new(Self(Arm::File(sqlite::State::new(options, debug))))
     }
 
-    fn attach(&self) -> TrackedCall {
-        if !self.is_attached.swap(true, Ordering::AcqRel) {
-            self.database.stores.fetch_add(1, Ordering::AcqRel);
-        }
-        self.calls.track()
-    }
-
-    fn submit(&self, request: Request) -> Pending {
-        let call = self.attach();
-        let (sender, answer) = oneshot::channel();
-        self.database.writer.submit(Call {
-            opening: Arc::clone(&self.opening),
-            request,
-            durability: self.durability,
-            max_value_bytes: self.max_value_bytes,
-            max_changes: self.max_changes,
-            indexes: Arc::clone(&self.indexes),
-            deadline: Instant::now() + self.opening.lock_timeout,
-            answer: sender,
-        });
-        Pending { answer, writer: Arc::clone(&self.database.writer), _call: call }
+    /// A store in a database. Opens no connection.
+    #[must_use]
+    pub fn shared(options: SharedStateOptions) -> Arc<Self> {
+        Arc::new(Self(Arm::Shared(postgres::State::new(options))))
     }
 
     /// Carries out operations, all or none of them, after those of earlier calls. With a redaction, values are
     /// redacted.
     pub fn change(&self, operations: Vec<Operation>, redaction: Option<Redaction>) -> Pending {
-        self.submit(Request::Operations(operations, redaction))
-    }
-
-    async fn read<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(&Reader, &Opening) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let _call = self.attach();
-        let opening = Arc::clone(&self.opening);
-        self.database.readers.read(&self.opening, move |reader| read(reader, &opening)).await
+        Pending(match &self.0 {
+            Arm::File(state) => PendingArm::File(state.change(operations, redaction)),
+            Arm::Shared(state) => PendingArm::Shared(state.change(operations, redaction)),
+        })
     }
 
     /// Reads an item, without namespace and key.
     ///
-    /// # Errors If the file cannot be read.
+    /// # Errors If the store cannot be read.
     pub async fn get(&self, place: Place) -> Result<Option<ItemText>> {
-        self.read(move |reader, opening| {
-            change::get(reader.connection(), &place, time::now()).during("read", &opening.path)
-        })
-        .await
+        match &self.0 {
+            Arm::File(state) => state.get(place).await,
+            Arm::Shared(state) => state.get(place).await,
+        }
     }
 
     /// Reads several items at one moment, each as [`State::get`] does.
     ///
-    /// # Errors If the file cannot be read.
+    /// # Errors If the store cannot be read.
     pub async fn get_all(&self, places: Vec<Place>) -> Result<Vec<Outcome>> {
-        self.read(move |reader, opening| {
-            snapshot(reader.connection(), &opening.path, |connection| {
-                let now = time::now();
-                let items = places.iter().map(|place| change::get(connection, place, now));
-                items
-                    .map(|item| item.map(Outcome::Item))
-                    .collect::<rusqlite::Result<_>>()
-                    .during("read", &opening.path)
-            })
-        })
-        .await
+        match &self.0 {
+            Arm::File(state) => state.get_all(places).await,
+            Arm::Shared(state) => state.get_all(places).await,
+        }
     }
 
     /// A page of items.
     ///
     /// # Errors
-    /// `InvalidArgument` for a cursor of another listing; if the file cannot be read.
+    /// `InvalidArgument` for a cursor of another listing; if the store cannot be read.
     pub async fn list(&self, listing: Listing) -> Result<Page> {
-        self.declare_indexes().await?;
-        self.read(move |reader, opening| {
-            listing::list(reader.connection(), &listing)?.during("read", &opening.path)
-        })
-        .await
+        match &self.0 {
+            Arm::File(state) => state.list(listing).await,
+            Arm::Shared(state) => state.list(listing).await,
+        }
     }
 
     /// A page of namespaces as a JSON array, and the cursor of the next page.
@@ -281,65 +189,44 @@ impl State {
     /// # Errors
     /// As [`State::list`].
     pub async fn namespaces(&self, listing: NamespaceListing) -> Result<(Vec<u8>, Option<String>)> {
-        self.read(move |reader, opening| {
-            snapshot(reader.connection(), &opening.path, |connection| {
-                listing::namespaces(connection, &listing)?.during("read", &opening.path)
-            })
-        })
-        .await
+        match &self.0 {
+            Arm::File(state) => state.namespaces(listing).await,
+            Arm::Shared(state) => state.namespaces(listing).await,
+        }
     }
 
     /// The items that match a question best.
     ///
-    /// # Errors If the file cannot be read.
+    /// # Errors If the store cannot be read.
     pub async fn search(&self, search: Search) -> Result<ItemText> {
-        self.declare_indexes().await?;
-        self.read(move |reader, opening| {
-            snapshot(reader.connection(), &opening.path, |connection| {
-                search::search(connection, reader.words(), search)?.during("read", &opening.path)
-            })
-        })
-        .await
+        match &self.0 {
+            Arm::File(state) => state.search(search).await,
+            Arm::Shared(state) => state.search(search).await,
+        }
     }
 
     /// The vectors of items by the embedding model with this name; without a name, new ones in memory.
     #[must_use]
     pub fn vectors(&self, model: Option<&str>) -> Vectors {
-        let path = &self.opening.path;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let folder = path.with_file_name(layout::vectors(&name));
-        Vectors::open(Some(Arc::new(LocalDisk)), &folder, model, self.opening.debug.clone())
+        match &self.0 {
+            Arm::File(state) => state.vectors(model),
+            Arm::Shared(state) => state.vectors(model),
+        }
     }
 
     /// The texts without a vector of items that a search would rank: at most `limit`, latest written first.
     ///
-    /// # Errors If the file cannot be read.
+    /// # Errors If the store cannot be read.
     pub async fn texts_without_vector(
         &self,
         search: Search,
         vectors: &Vectors,
         limit: usize,
     ) -> Result<Vec<String>> {
-        vectors.refresh().await;
-        let vectors = vectors.clone();
-        self.declare_indexes().await?;
-        self.read(move |reader, opening| {
-            snapshot(reader.connection(), &opening.path, |connection| {
-                search::texts_without_vector(connection, reader.words(), search, &vectors, limit)?
-                    .during("read", &opening.path)
-            })
-        })
-        .await
-    }
-
-    /// Indexes the members that this store declares, once.
-    async fn declare_indexes(&self) -> Result<()> {
-        let is_missing =
-            !self.indexes.paths.is_empty() && !self.indexes.is_declared.load(Ordering::Acquire);
-        if is_missing {
-            self.change(vec![Operation::Position], None).outcomes().await?;
+        match &self.0 {
+            Arm::File(state) => state.texts_without_vector(search, vectors, limit).await,
+            Arm::Shared(state) => state.texts_without_vector(search, vectors, limit).await,
         }
-        Ok(())
     }
 
     /// The position of a watcher that begins now, after earlier calls.
@@ -349,107 +236,86 @@ impl State {
 
     /// Waits for changes below a prefix.
     ///
-    /// # Errors `CursorExpired`; if the file cannot be read.
+    /// # Errors `CursorExpired`; if the store cannot be read.
     pub async fn changes(&self, since: Since, prefix: Vec<u8>, root: usize) -> Result<Changed> {
-        let mut position = match since {
-            Since::Cursor(cursor) => Position::parse(&cursor).ok_or_else(|| {
-                Error::new(
-                    Code::InvalidArgument,
-                    "since must be the cursor of a change or of stats()",
-                )
-            })?,
-            Since::Now(pending) => self.position(pending).await?,
+        let after = match since {
+            Since::Cursor(cursor) => watch::position_of(&cursor)?,
+            Since::Now(Pending(PendingArm::Shared(pending))) => pending.position().await?,
+            Since::Now(Pending(PendingArm::File(pending))) => match &self.0 {
+                Arm::File(state) => state.position(pending).await?,
+                Arm::Shared(_) => return Err(operation::interrupted()),
+            },
         };
-        loop {
-            // Registered before reading, so that a later change still wakes this task.
-            let changed = self.database.writer.changed.notified();
-            let prefix = prefix.clone();
-            let found = self
-                .read(move |reader, opening| {
-                    snapshot(reader.connection(), &opening.path, |connection| {
-                        watch::changes(connection, &opening.path, &position, &prefix, root)
-                    })
-                })
-                .await?;
-            if !found.is_empty {
-                return Ok(found);
-            }
-            position = found.position;
-            // After the timeout, changes by other processes are read.
-            let _ = tokio::time::timeout(POLL, changed).await;
+        match &self.0 {
+            Arm::File(state) => state.changes(after, prefix, root).await,
+            Arm::Shared(state) => state.changes(after, prefix, root).await,
         }
     }
 
-    async fn position(&self, pending: Pending) -> Result<Position> {
-        let outcomes = pending.outcomes().await?;
-        let Some(Outcome::Position(sequence)) = outcomes.into_iter().next() else {
-            return Err(interrupted());
-        };
-        let current =
-            self.read(|reader, opening| watch::current(reader.connection(), &opening.path)).await?;
-        Ok(Position { sequence, ..current })
-    }
-
-    /// The statistics of the file.
+    /// The statistics of the store.
     ///
-    /// # Errors If the file cannot be read.
+    /// # Errors If the store cannot be read.
     pub async fn stats(&self) -> Result<Stats> {
-        self.read(|reader, opening| {
-            snapshot(reader.connection(), &opening.path, |connection| {
-                housekeeping::stats(connection, opening)
-            })
-        })
-        .await
+        match &self.0 {
+            Arm::File(state) => state.stats().await,
+            Arm::Shared(state) => state.stats().await,
+        }
     }
 
-    /// Verifies the whole file.
+    /// Verifies the whole store.
     ///
-    /// # Errors If the file cannot be read.
+    /// # Errors If the store cannot be read.
     pub async fn verify(&self) -> Result<StateReport> {
-        self.read(|reader, opening| housekeeping::verify(reader.connection(), &opening.path)).await
+        match &self.0 {
+            Arm::File(state) => state.verify().await,
+            Arm::Shared(state) => state.verify().await,
+        }
     }
 
     /// Writes a copy of the file in its current state to an unused path.
     ///
-    /// # Errors `Conflict` if the path exists; if the file cannot be read; `Io`
+    /// # Errors `Conflict` if the path exists; `Unsupported` in a shared database; if the file cannot be read; `Io`
     pub async fn backup(&self, target: PathBuf) -> Result<()> {
-        let _call = self.attach();
-        let opening = Arc::clone(&self.opening);
-        run_blocking(move |_| {
-            opening.prepare()?;
-            // A connection of its own, because reading connections may not write, not even to another file.
-            let connection = opening.writer()?;
-            housekeeping::backup(&connection, &opening, &target)
-        })
-        .await
+        match &self.0 {
+            Arm::File(state) => state.backup(target).await,
+            Arm::Shared(_) => Err(Error::new(
+                Code::Unsupported,
+                "a store with the option storage is backed up with the database's own tools: run pg_dump --schema with the name of the schema",
+            )),
+        }
     }
 
-    /// Waits for the calls so far, and closes the file if no other store of this process uses it. The store can be used
-    /// again.
+    /// Removes all expired items, the changes beyond `max_changes`, and the remains of removed items, after earlier
+    /// calls.
+    pub fn sweep(&self) -> PendingSweep {
+        PendingSweep(match &self.0 {
+            Arm::File(state) => PendingSweepArm::File(state.sweep()),
+            Arm::Shared(state) => {
+                PendingSweepArm::Shared(state.change(vec![Operation::Position], None))
+            }
+        })
+    }
+
+    /// Waits for a sweep; returns its report.
+    ///
+    /// # Errors
+    /// `LockTimeout`, `Corrupt`, `Unsupported`, `UnsafeDirectory`, `Io`, `Storage`, `Timeout`, `Access`
+    pub async fn swept(&self, sweep: PendingSweep) -> Result<Swept> {
+        match (&self.0, sweep.0) {
+            (Arm::File(state), PendingSweepArm::File(sweep)) => state.swept(sweep).await,
+            (Arm::Shared(state), PendingSweepArm::Shared(before)) => {
+                before.outcomes().await?;
+                state.sweep().await
+            }
+            _ => Err(operation::interrupted()),
+        }
+    }
+
+    /// Waits for the calls so far, and closes what no other store of this process uses. The store can be used again.
     pub async fn close(&self) {
-        self.calls.wait_for_all().await;
-        if !self.is_attached.swap(false, Ordering::AcqRel) {
-            return;
-        }
-        if self.database.stores.fetch_sub(1, Ordering::AcqRel) > 1 {
-            return;
-        }
-        let database = Arc::clone(&self.database);
-        // An error is harmless: the next connection that opens the file writes the log back.
-        let _ = run_blocking(move |_| {
-            let _closing = database.closing.lock().unwrap_or_else(PoisonError::into_inner);
-            database.readers.close();
-            database.writer.close();
-            Ok(())
-        })
-        .await;
-    }
-}
-
-impl Drop for State {
-    fn drop(&mut self) {
-        if *self.is_attached.get_mut() {
-            self.database.stores.fetch_sub(1, Ordering::AcqRel);
+        match &self.0 {
+            Arm::File(state) => state.close().await,
+            Arm::Shared(state) => state.close().await,
         }
     }
 }

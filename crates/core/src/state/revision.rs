@@ -14,6 +14,16 @@ pub struct Revision {
     pub nonce: u32,
 }
 
+impl Revision {
+    /// Parses the text that [`fmt::Display`] writes.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (sequence, nonce) = text.split_once('-')?;
+        let revision =
+            Self { sequence: sequence.parse().ok()?, nonce: u32::from_str_radix(nonce, 16).ok()? };
+        (revision.to_string() == text).then_some(revision)
+    }
+}
+
 impl fmt::Display for Revision {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}-{:08x}", self.sequence, self.nonce)
@@ -77,6 +87,10 @@ mod tests {
     fn an_item_is_what_is_expected_by_its_whole_revision() {
         let revision = Revision { sequence: 12, nonce: 0xab };
         assert_eq!(revision.to_string(), "12-000000ab");
+        assert_eq!(Revision::parse("12-000000ab"), Some(revision));
+        for wrong in ["", "12", "12-ab", "012-000000ab", "12-000000AB", "x-000000ab"] {
+            assert_eq!(Revision::parse(wrong), None, "{wrong:?}");
+        }
         let same = Expected::Revision(revision.to_string());
         assert!(same.is_met(Some(revision)));
         assert!(!same.is_met(Some(Revision { nonce: 0xac, ..revision })) && !same.is_met(None));

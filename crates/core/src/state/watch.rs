@@ -1,21 +1,13 @@
-//! Reads the changes since a position, for watchers.
-
-use std::path::Path;
-
-use rusqlite::{Connection, params};
+//! The changes that watchers get.
 
 use super::{
-    change::{DELETE, ERASED, PUT},
-    failure::During,
-    housekeeping::latest,
-    name::{below, write_namespace, write_token},
+    name::{write_namespace, write_token},
     revision::{Position, Revision},
-    schema,
 };
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error};
 
 /// The most changes that are read at once.
-const MAX_CHANGES: i64 = 512;
+pub(super) const MAX_CHANGES: i64 = 512;
 
 /// Changes after a position, and the position after them.
 #[derive(Debug)]
@@ -35,84 +27,70 @@ impl Changed {
     }
 }
 
-/// The position of the latest change.
-pub(super) fn current(connection: &Connection, path: &Path) -> Result<Position> {
-    let read = || -> rusqlite::Result<_> {
-        Ok(Position { identity: schema::identity(connection)?, sequence: latest(connection)? })
-    };
-    read().during("read", path)
+/// A list of changes while it is written.
+pub(super) struct ChangeList {
+    json: Vec<u8>,
+    count: i64,
+    last: i64,
 }
 
-/// The changes below a prefix after a position.
-pub(super) fn changes(
-    connection: &Connection,
-    path: &Path,
-    after: &Position,
-    prefix: &[u8],
-    root: usize,
-) -> Result<Changed> {
-    let current = current(connection, path)?;
-    let oldest: i64 = connection
-        .prepare_cached("SELECT ifnull(min(sequence), 1) FROM change")
-        .and_then(|mut select| select.query_row([], |row| row.get(0)))
-        .during("read", path)?;
-    let is_known = after.identity == current.identity
-        && after.sequence <= current.sequence
-        && after.sequence >= oldest - 1;
-    if !is_known {
-        return Err(expired(path));
+impl ChangeList {
+    /// An empty list, after the change with this number.
+    pub fn new(after: i64) -> Self {
+        Self { json: vec![b'['], count: 0, last: after }
     }
-    read(connection, after, current, prefix, root).during("read", path)
-}
 
-fn read(
-    connection: &Connection,
-    after: &Position,
-    current: Position,
-    prefix: &[u8],
-    root: usize,
-) -> rusqlite::Result<Changed> {
-    let range = below(prefix);
-    let mut select = connection.prepare_cached(
-        "SELECT sequence, nonce, type, namespace, key FROM change
-         WHERE sequence > ?1 AND namespace >= ?2 AND namespace < ?3 AND type <> ?5 ORDER BY sequence LIMIT ?4",
-    )?;
-    let mut rows =
-        select.query(params![after.sequence, range.start, range.end, MAX_CHANGES, ERASED])?;
-    let mut json = vec![b'['];
-    let mut count = 0;
-    let mut last = after.sequence;
-    while let Some(row) = rows.next()? {
-        let revision = Revision { sequence: row.get(0)?, nonce: row.get(1)? };
-        let change: i64 = row.get(2)?;
-        debug_assert!(change == PUT || change == DELETE);
-        let namespace: Vec<u8> = row.get(3)?;
-        let key: Vec<u8> = row.get(4)?;
-        json.extend_from_slice(if count == 0 { b"{\"namespace\":" } else { b",{\"namespace\":" });
-        write_namespace(&namespace, root, &mut json);
-        json.extend_from_slice(b",\"key\":");
-        write_token(&key, &mut json);
-        let position = Position { identity: current.identity.clone(), sequence: revision.sequence };
-        let name = if change == DELETE { "delete" } else { "put" };
+    /// Appends a change. `identity` is that of the store, `root` the number of segments that are not shown.
+    pub fn push(
+        &mut self,
+        (namespace, key): (&[u8], &[u8]),
+        revision: Revision,
+        is_removal: bool,
+        identity: &str,
+        root: usize,
+    ) {
+        if self.count > 0 {
+            self.json.push(b',');
+        }
+        self.json.extend_from_slice(b"{\"namespace\":");
+        write_namespace(namespace, root, &mut self.json);
+        self.json.extend_from_slice(b",\"key\":");
+        write_token(key, &mut self.json);
+        let position = Position { identity: identity.to_owned(), sequence: revision.sequence };
+        let name = if is_removal { "delete" } else { "put" };
         let rest =
             format!(",\"revision\":\"{revision}\",\"type\":\"{name}\",\"cursor\":\"{position}\"}}");
-        json.extend_from_slice(rest.as_bytes());
-        last = revision.sequence;
-        count += 1;
+        self.json.extend_from_slice(rest.as_bytes());
+        self.last = revision.sequence;
+        self.count += 1;
     }
-    json.push(b']');
-    // If all changes were read, those of other namespaces need not be read again.
-    let position =
-        if count == MAX_CHANGES { Position { sequence: last, ..current } } else { current };
-    Ok(Changed { changes: json, is_empty: count == 0, position })
+
+    /// The changes and the position after them, `current` if all changes were read.
+    pub fn finish(mut self, current: Position) -> Changed {
+        self.json.push(b']');
+        // Once all changes were read, those of other namespaces need not be read again.
+        let position = if self.count == MAX_CHANGES {
+            Position { sequence: self.last, ..current }
+        } else {
+            current
+        };
+        Changed { changes: self.json, is_empty: self.count == 0, position }
+    }
 }
 
-fn expired(path: &Path) -> Error {
+/// The error for a cursor whose changes are not in the store named `name` any more.
+pub(super) fn expired(name: &str) -> Error {
     Error::new(
         Code::CursorExpired,
         format!(
-            "the changes after this cursor are not in the state store {} any more: read the items again, and watch from the cursor of stats()",
-            path.display()
+            "the changes after this cursor are not in the state store {name} any more: read the items again, and watch from the cursor of stats()"
         ),
     )
+}
+
+/// The position that a cursor names.
+pub(super) fn position_of(cursor: &str) -> crate::error::Result<Position> {
+    Position::parse(cursor).ok_or_else(|| {
+        Error::new(Code::InvalidArgument, "since must be the cursor of a change or of stats()")
+    })
 }

@@ -69,8 +69,22 @@ impl Words {
         Some(entry.words.clone())
     }
 
+    /// The words of the item that a change wrote, counted and cached if they are not cached.
+    pub fn of_item(
+        &self,
+        sequence: i64,
+        search: u64,
+        count: impl FnOnce() -> ItemWords,
+    ) -> ItemWords {
+        self.get(sequence, search).unwrap_or_else(|| {
+            let counted = count();
+            self.insert(sequence, search, counted.clone());
+            counted
+        })
+    }
+
     /// Caches the words of an item.
-    pub fn insert(&self, sequence: i64, search: u64, words: ItemWords) {
+    fn insert(&self, sequence: i64, search: u64, words: ItemWords) {
         let mut kept = self.kept();
         kept.bytes += words.bytes();
         if let Some(before) = kept.entries.insert(sequence, Entry { words, used: search }) {

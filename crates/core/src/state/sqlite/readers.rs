@@ -10,8 +10,11 @@ use std::{
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::{failure::During, opening::Opening, words::Words};
-use crate::error::{Error, Result};
+use super::{failure::During, opening::Opening};
+use crate::{
+    error::{Error, Result},
+    state::words::Words,
+};
 
 /// The most reading connections; more would compete for the same pages.
 const MAX_READERS: usize = 4;

@@ -3,9 +3,10 @@
 
 use rusqlite::{Connection, params};
 
-use super::{
+use super::rows::{Item, meta_columns};
+use crate::state::{
     filter::spelling,
-    item::{Kind, Meta, append_value, meta_columns},
+    item::Kind,
     scalar::{Scalar, member},
 };
 
@@ -106,11 +107,11 @@ fn index_all(connection: &Connection, path: &MemberPath) -> rusqlite::Result<()>
     let mut rows = select.query([])?;
     let mut json = Vec::new();
     while let Some(row) = rows.next()? {
-        let meta = Meta::read(row)?;
+        let item = Item::read(row)?;
         json.clear();
-        append_value(connection, &meta, row.get_ref("value")?.as_blob_or_null()?, &mut json)?;
-        debug_assert_eq!(meta.kind, Kind::Json);
-        path.insert(connection, meta.id, &json)?;
+        item.append_value(connection, row.get_ref("value")?.as_blob_or_null()?, &mut json)?;
+        debug_assert_eq!(item.meta.kind, Kind::Json);
+        path.insert(connection, item.id, &json)?;
     }
     Ok(())
 }

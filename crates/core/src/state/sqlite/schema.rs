@@ -4,11 +4,11 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use super::{
-    failure::{During, corrupt},
-    revision::random,
+use super::failure::{During, corrupt};
+use crate::{
+    error::{Code, Error, Result},
+    state::revision::random,
 };
-use crate::error::{Code, Error, Result};
 
 /// Identifies the file as a state store in SQLite's header: "aCst".
 const APPLICATION: i64 = 0x6143_7374;

@@ -3,39 +3,25 @@
 use std::path::Path;
 
 use rusqlite::Connection;
-use serde::Serialize;
 use storage::{Disk, LocalDisk, layout};
 
 use super::{
     change::ERASED,
     failure::During,
     opening::{Opening, length, log_of},
-    revision::Position,
     schema,
-    time::now,
 };
-use crate::error::{Code, Error, Result};
+use crate::{
+    error::{Code, Error, Result},
+    state::{
+        report::{StateReport, Stats},
+        revision::Position,
+        time::now,
+    },
+};
 
 /// The most problems that a verification reports.
 const MAX_PROBLEMS: u32 = 100;
-
-/// The statistics of a store.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Stats {
-    /// Items that have not expired.
-    pub items: u64,
-    /// The size of their values in bytes.
-    pub value_bytes: u64,
-    /// Items that have expired and were not removed yet.
-    pub expired_items: u64,
-    /// Changes that watchers can still read.
-    pub changes: u64,
-    /// The size of the file and its write-ahead log in bytes.
-    pub file_bytes: u64,
-    /// The position of the latest change.
-    pub cursor: String,
-}
 
 pub(super) fn stats(connection: &Connection, opening: &Opening) -> Result<Stats> {
     let path = &opening.path;
@@ -72,16 +58,6 @@ pub(super) fn latest(connection: &Connection) -> rusqlite::Result<i64> {
     connection
         .prepare_cached("SELECT ifnull(max(sequence), 0) FROM change")?
         .query_row([], |row| row.get(0))
-}
-
-/// The result of a verification.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StateReport {
-    /// The number of items.
-    pub items: u64,
-    /// Descriptions of the problems; only the first if there are many.
-    pub problems: Vec<String>,
 }
 
 /// Reads the whole file: SQLite's integrity check, and the invariants between the tables.

@@ -1,149 +1,27 @@
 //! Applies the operations of one call (get, put, delete, check). `writer` calls it within the transaction that it opens
 //! for a group of calls.
 
-use json_text::Encoded;
-use redaction::{Redaction, RedactionSession, Report};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    item::{CHUNK, ItemText, Kind, Meta, VALUE_COLUMN, insert_chunks, meta_columns, write_times},
     members::MemberPaths,
-    name::{Place, segments},
-    revision::{Expected, Revision},
+    rows::{CHUNK, Item, VALUE_COLUMN, insert_chunks, meta_columns},
 };
-use crate::error::{Code, Error, Result};
+use crate::{
+    error::Error,
+    state::{
+        item::{ItemText, Kind},
+        name::Place,
+        operation::{Operation, Outcome, Put, conflict},
+        revision::{Expected, Revision},
+    },
+};
 
 /// Values of `type` in the table `change`.
 pub(super) const PUT: i64 = 0;
 pub(super) const DELETE: i64 = 1;
 /// Replaces the latest change, which was forgotten: watchers skip it.
 pub(super) const ERASED: i64 = 2;
-
-/// One operation of a call.
-#[derive(Debug)]
-pub enum Operation {
-    /// Reads an item.
-    Get(Place),
-    /// Writes an item.
-    Put(Put),
-    /// Removes an item.
-    Delete {
-        /// The item's place.
-        place: Place,
-        /// The expected revision.
-        expected: Option<Expected>,
-    },
-    /// Changes nothing, and fails if the item does not have the expected revision.
-    Check {
-        /// The item's place.
-        place: Place,
-        /// The expected revision.
-        expected: Expected,
-    },
-    /// Returns the position of the latest change.
-    Position,
-}
-
-/// The arguments of a write.
-#[derive(Debug)]
-pub struct Put {
-    /// The item's place.
-    pub place: Place,
-    /// The type of the value.
-    pub kind: Kind,
-    /// The value; empty if it is in `encoded`.
-    pub value: Vec<u8>,
-    /// JSON from JavaScript, which the writer's thread turns into the value.
-    pub encoded: Option<Encoded>,
-    /// The expected revision of an existing item.
-    pub expected: Option<Expected>,
-    /// The time until it expires, in ms.
-    pub ttl: Option<i64>,
-    /// The time at which it expires, in ms since 1970; set instead of `ttl`.
-    pub expires_at: Option<i64>,
-    /// The media type of the value, for its readers.
-    pub media_type: Option<String>,
-    /// The report on redacted secrets in the value.
-    pub report: Report,
-}
-
-/// The result of an operation.
-#[derive(Debug)]
-pub enum Outcome {
-    /// The item that was read, without namespace and key.
-    Item(Option<ItemText>),
-    /// The item was written.
-    Written {
-        /// Its members except namespace, key, value and media type, as JSON.
-        members: String,
-        /// Its value with the report, if secrets in it were redacted.
-        redacted: Option<(Kind, Vec<u8>, Report)>,
-    },
-    /// Whether the item existed.
-    Deleted(bool),
-    /// The item has the expected revision.
-    Checked,
-    /// The number of the latest change.
-    Position(i64),
-}
-
-impl Put {
-    /// Encodes and redacts the value.
-    ///
-    /// # Errors
-    /// `TooLarge`, `Redaction`
-    pub(super) fn prepare(
-        &mut self,
-        max_bytes: usize,
-        redaction: Option<&Redaction>,
-    ) -> Result<()> {
-        if let Some(encoded) = self.encoded.take() {
-            encoded.write(&mut self.value).map_err(|_| {
-                Error::new(Code::InvalidArgument, "value could not be turned into JSON")
-            })?;
-        }
-        if self.value.len() > max_bytes {
-            return Err(Error::new(
-                Code::TooLarge,
-                format!(
-                    "the value of {:?} takes {} bytes, and {max_bytes} are allowed; raise maxValueBytes or store less of it",
-                    String::from_utf8_lossy(&self.place.key),
-                    self.value.len()
-                ),
-            ));
-        }
-        redaction.map_or(Ok(()), |redaction| self.redact(redaction.clone()))
-    }
-
-    /// Redacts the value. Bytes are redacted if they are UTF-8 text.
-    fn redact(&mut self, redaction: Redaction) -> Result<()> {
-        let mut session = RedactionSession::new(Some(redaction));
-        match self.kind {
-            Kind::Json => session.json(&mut self.value, 0)?,
-            Kind::Bytes => match String::from_utf8(std::mem::take(&mut self.value)) {
-                Ok(mut text) => {
-                    session.text(&mut text)?;
-                    self.value = text.into_bytes();
-                }
-                Err(error) => self.value = error.into_bytes(),
-            },
-        }
-        self.report = session.report();
-        Ok(())
-    }
-}
-
-impl Operation {
-    /// The approximate number of bytes that it writes.
-    pub(super) fn length(&self) -> usize {
-        match self {
-            Self::Put(put) => {
-                put.value.len() + put.encoded.as_ref().map_or(0, Encoded::length_hint)
-            }
-            _ => 0,
-        }
-    }
-}
 
 /// Why an operation was not carried out.
 #[derive(Debug)]
@@ -244,8 +122,7 @@ impl Changes<'_> {
             Some(item) if !item.is_expired => item.created_at,
             _ => self.now,
         };
-        let expires_at = put.expires_at.or_else(|| Some(self.now.saturating_add(put.ttl?)));
-        let expires_at = expires_at.map(|time| time.min(MAX_TIME));
+        let expires_at = put.expiry(self.now);
         let is_chunked = put.value.len() > CHUNK;
         let inline = (!is_chunked).then_some(&put.value);
         let length = i64::try_from(put.value.len()).unwrap_or(i64::MAX);
@@ -279,13 +156,7 @@ impl Changes<'_> {
         if put.kind == Kind::Json {
             self.paths.insert(self.connection, id, &put.value)?;
         }
-        let mut members = format!("{{\"revision\":\"{revision}\"").into_bytes();
-        write_times(created_at, self.now, expires_at, &mut members);
-        members.push(b'}');
-        let redacted =
-            (!put.report.is_empty()).then(|| (put.kind, put.value.clone(), put.report.clone()));
-        let members = String::from_utf8(members).unwrap_or_default();
-        Ok(Outcome::Written { members, redacted })
+        Ok(put.written(revision, created_at, self.now))
     }
 
     /// Removes an item.
@@ -322,9 +193,6 @@ impl Changes<'_> {
     }
 }
 
-/// The latest time of a JavaScript `Date`.
-const MAX_TIME: i64 = 8_640_000_000_000_000;
-
 fn remove_chunks(connection: &Connection, item: i64) -> rusqlite::Result<()> {
     connection.prepare_cached("DELETE FROM chunk WHERE item = ?1")?.execute([item]).map(drop)
 }
@@ -342,32 +210,12 @@ pub(super) fn get(
     ))?;
     let mut rows = select.query(params![place.namespace, place.key])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    let meta = Meta::read(row)?;
-    if meta.expires_at.is_some_and(|time| time <= now) {
+    let found = Item::read(row)?;
+    if found.meta.expires_at.is_some_and(|time| time <= now) {
         return Ok(None);
     }
-    let mut item = ItemText::default();
     let inline = row.get_ref(VALUE_COLUMN)?.as_blob_or_null()?;
-    item.push(connection, &meta, inline, None, None)?;
+    let mut item = ItemText::default();
+    item.push(&found.meta, found.content(connection, inline)?, None, None);
     Ok(Some(item))
-}
-
-fn conflict(place: &Place, expected: &Expected, found: Option<Revision>) -> Error {
-    let namespace: Vec<_> = segments(&place.namespace)
-        .iter()
-        .map(|segment| String::from_utf8_lossy(segment).into_owned())
-        .collect();
-    let key = String::from_utf8_lossy(&place.key);
-    let found = found
-        .map_or_else(|| "is not there".to_owned(), |revision| format!("has revision {revision}"));
-    let wanted = match expected {
-        Expected::Absent => "must not exist".to_owned(),
-        Expected::Revision(revision) => format!("must have revision {revision:?}"),
-    };
-    Error::new(
-        Code::Conflict,
-        format!(
-            "the item {key:?} of {namespace:?} {found}, and {wanted}; read it again and decide again"
-        ),
-    )
 }

@@ -4,7 +4,6 @@
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, params};
-use serde::Serialize;
 use tasks::TrackedCall;
 
 use super::{
@@ -13,9 +12,12 @@ use super::{
     erasure,
     failure::During,
     readers::snapshot,
-    writer::{Request, Response, interrupted},
+    writer::{Request, Response},
 };
-use crate::error::Result;
+use crate::{
+    error::Result,
+    state::{operation::interrupted, report::Swept},
+};
 
 /// The most rows of each kind that are removed along with a group of calls.
 pub(super) const STEP: i64 = 256;
@@ -27,18 +29,6 @@ const WATCHED: Duration = Duration::from_millis(250);
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// The report of a sweep.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Swept {
-    /// Expired items.
-    pub expired_items: usize,
-    /// Changes that watchers can no longer read.
-    pub changes: usize,
-    /// Whether the file and its log have no remains of items that were removed or changed before.
-    pub erased: bool,
-}
-
 /// The result of a sweep's first step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Removed {
@@ -49,7 +39,7 @@ pub(super) struct Removed {
 }
 
 /// A sweep that has its place in the order of the store's calls.
-pub struct PendingSweep {
+pub(in crate::state) struct PendingSweep {
     pending: Pending,
     /// Keeps the file open between the steps.
     _call: TrackedCall,

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use tempfile::{TempDir, tempdir};
 
-use super::*;
+use super::{opening::log_of as log_file, rows::CHUNK};
+use crate::state::*;
 
 struct Store {
     folder: TempDir,
@@ -148,15 +149,15 @@ async fn a_call_that_is_refused_changes_nothing_and_leaves_its_group() {
 async fn long_values_come_back_and_leave_no_chunk_behind() {
     let store = Store::new();
     let state = store.open();
-    let long = format!("\"{}\"", "x".repeat(3 * item::CHUNK + 5));
+    let long = format!("\"{}\"", "x".repeat(3 * CHUNK + 5));
     write(&state, put("k", &long)).await.unwrap();
     assert_eq!(read(&state, "k").await.unwrap().as_deref(), Some(long.as_str()));
     write(&state, put("k", "1")).await.unwrap();
-    let bytes = Put { kind: Kind::Bytes, value: vec![7; 2 * item::CHUNK], ..put("b", "") };
+    let bytes = Put { kind: Kind::Bytes, value: vec![7; 2 * CHUNK], ..put("b", "") };
     write(&state, bytes).await.unwrap();
     let item = state.get(place(&["a"], "b")).await.unwrap().unwrap();
     let [SeparateValue::Bytes(bytes)] = item.values.as_slice() else { panic!("{:?}", item.values) };
-    assert_eq!(*bytes, vec![7; 2 * item::CHUNK]);
+    assert_eq!(*bytes, vec![7; 2 * CHUNK]);
     let delete = Operation::Delete { place: place(&["a"], "b"), expected: None };
     state.change(vec![delete], None).outcomes().await.unwrap();
     let chunks: i64 =
@@ -384,7 +385,7 @@ async fn files_that_are_no_store_are_refused_and_stay_what_they_are() {
 type Make<'a> = &'a dyn Fn(&Store);
 
 fn log_of(store: &Store) -> PathBuf {
-    opening::log_of(&store.path())
+    log_file(&store.path())
 }
 
 /// The names in a directory, with the contents of its files.

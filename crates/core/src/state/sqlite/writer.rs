@@ -15,16 +15,21 @@ use storage::Durability;
 use tokio::sync::{Notify, oneshot};
 
 use super::{
-    change::{Changes, Operation, Outcome, Stopped},
+    change::{Changes, Stopped},
     erasure,
     failure::{During, failure, is_busy},
     members::MemberPaths,
     opening::Opening,
-    revision::random,
     sweep::{self, Removed},
-    time::now,
 };
-use crate::error::{Code, Error, Result};
+use crate::{
+    error::{Error, Result},
+    state::{
+        operation::{Operation, Outcome, prepare_all},
+        revision::random,
+        time::now,
+    },
+};
 
 /// The most calls in one transaction.
 const MAX_GROUP: usize = 512;
@@ -416,13 +421,12 @@ fn fail(group: Vec<Call>, error: &Error) {
 
 impl Request {
     fn prepare(&mut self, max_value_bytes: usize) -> Result<()> {
-        let Self::Operations(operations, redaction) = self else { return Ok(()) };
-        for operation in operations {
-            if let Operation::Put(put) = operation {
-                put.prepare(max_value_bytes, redaction.as_ref())?;
+        match self {
+            Self::Operations(operations, redaction) => {
+                prepare_all(operations, max_value_bytes, redaction.as_ref())
             }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -448,9 +452,4 @@ impl Call {
     fn cuts_log(&self) -> bool {
         matches!(self.request, Request::CutLog)
     }
-}
-
-/// The error for a call whose writer ended without an answer.
-pub(super) fn interrupted() -> Error {
-    Error::new(Code::Internal, "a write to the state store was interrupted; please report it")
 }

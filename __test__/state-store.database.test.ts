@@ -1,0 +1,106 @@
+/** `StateStore` with the option `storage`: in PostgreSQL, which several machines share. */
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import process from 'node:process'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { StateStore } from '../dist/index.js'
+import { rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
+import { hasPostgres, type PostgresServer, startPostgres, testDatabase } from './support/postgres.ts'
+
+const INVALID = 'ERR_CONTEXT_INVALID_ARGUMENT'
+/** The tests of stores in files that hold for those in a database, too. */
+const SUITES = ['state-store']
+
+describe('the option storage', () => {
+  const storage = 'postgres://agent@127.0.0.1:1/none'
+
+  test('makes path a name, and opens no connection', () => {
+    assert.equal(new StateStore({ storage }).path, '/.agent/state.db')
+    assert.equal(new StateStore({ storage, path: 'team/state' }).path, '/team/state')
+    throwsWith(() => new StateStore({ storage, path: '../state' }), INVALID, /^path must be a path without/)
+  })
+
+  test('excludes the options of files', () => {
+    for (const options of [{ durability: 'full' }, { lockTimeout: 5 }, { trustLocks: true }, { allowShared: false }]) {
+      throwsWith(() => new StateStore(wrong({ storage, ...options })), INVALID, /and storage exclude each other/)
+    }
+    throwsWith(() => new StateStore({ storage: 'mysql://host' }), INVALID, /^storage\.url/)
+  })
+
+  test('rejects with the place of a server that cannot be reached', async () => {
+    const store = new StateStore({ storage: { url: storage, timeout: 300 } })
+    for (const call of [
+      () => store.get(['a'], 'k'),
+      () => store.put(['a'], 'k', 1),
+      () => store.delete(['a'], 'k'),
+      () => store.list([]),
+      () => store.stats(),
+      () => store.watch([])[Symbol.asyncIterator]().next(),
+    ]) {
+      await rejectsWith(call, 'ERR_CONTEXT_STORAGE', /127\.0\.0\.1:1/)
+    }
+    await store.close()
+  })
+})
+
+// The run of the suites below has a database.
+const skip = testDatabase !== undefined || !hasPostgres()
+
+describe('a state store in PostgreSQL', { skip }, () => {
+  let server: PostgresServer
+  before(async () => {
+    server = await startPostgres()
+  })
+  after(() => server.remove())
+
+  test('is shared by all that use the database, under the name of its path', async () => {
+    const options = { path: 'team/state', storage: server.url }
+    const one = new StateStore(options)
+    // Different settings share no connection, as if they were on two machines.
+    const other = new StateStore({ path: '/team/state', storage: { url: server.url, timeout: 29_000 } })
+    const elsewhere = new StateStore({ ...options, path: 'other' })
+    const inSchema = new StateStore({ path: 'team/state', storage: { url: server.url, schema: 'tenant' } })
+    const changes = other.watch(['a'])[Symbol.asyncIterator]()
+    const first = changes.next()
+    await other.get(['a'], 'k')
+    const { revision } = await one.put(['a'], 'k', { n: 1 })
+    assert.equal((await other.get(['a'], 'k'))?.revision, revision)
+    assert.equal((await first).value?.revision, revision)
+    await other.put(['a'], 'k', { n: 2 }, { ifRevision: revision })
+    await rejectsWith(() => one.put(['a'], 'k', 3, { ifRevision: revision }), 'ERR_CONTEXT_CONFLICT', /"k"/)
+    for (const store of [elsewhere, inSchema]) {
+      assert.equal(await store.get(['a'], 'k'), undefined)
+    }
+    await Promise.all([one, other, elsewhere, inSchema].map((store) => store.close()))
+  })
+
+  test('is backed up by the tools of the database', async () => {
+    const store = new StateStore({ storage: server.url })
+    await rejectsWith(() => store.backup('copy.db'), 'ERR_CONTEXT_UNSUPPORTED', /pg_dump/)
+    await store.close()
+  })
+
+  test('refuses places that an index cannot hold', async () => {
+    const store = new StateStore({ storage: server.url })
+    await rejectsWith(() => store.put(['a'], 'é'.repeat(1300), 1), INVALID, /use shorter ones/)
+    await store.close()
+  })
+
+  test('passes the tests of stores in files', { timeout: 300_000 }, async () => {
+    const files = SUITES.map((name) => fileURLToPath(new URL(`./${name}.test.ts`, import.meta.url)))
+    const env = { ...process.env, AGENT_CONTEXT_TEST_DATABASE: server.url, NODE_TEST_CONTEXT: undefined }
+    const run = promisify(execFile)('node', ['--import', 'tsx', '--test', '--test-reporter=tap', ...files], {
+      env,
+      maxBuffer: 64 * 1024 * 1024,
+    })
+    const { stdout } = await run.catch((error: { stdout: string; message: string }) => {
+      const failed = error.stdout.split('\n').filter((line) => /^\s*not ok/.test(line))
+      assert.fail(failed.join('\n') || error.message)
+    })
+    const passed = Number(/^# pass (\d+)$/m.exec(stdout)?.[1])
+    assert.ok(passed > 20, `only ${passed} tests ran`)
+  })
+})
