@@ -18,8 +18,8 @@
 //! - *segment*: an immutable set of documents; [`StoredSegment`] is one in a form for storage.
 //! - *tail*: the most recent documents, appended one by one until they become a segment.
 //! - *group*: documents that belong together, such as those of one user query; given by a number in [`Document`].
-//! - *unit*, *block*: sets of documents of a segment that share an upper bound of their scores. A unit has the
-//!   documents of one group, or consecutive ones without a group; a block has a few adjacent documents of any groups.
+//! - *unit*: the documents of one group in a segment.
+//! - *level*: an upper bound of what a posting adds to a score, relative to the statistics of its segment.
 //! - *question*: a query whose ranking also uses the order of its words ([`Question`]).
 //! - *announced document*: one whose short fields are indexed and whose long text follows ([`LateText`]).
 //! - *verdict*: what an index can decide about a query condition for a document: it holds, it does not, or the text

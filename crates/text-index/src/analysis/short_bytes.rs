@@ -3,34 +3,39 @@
 /// At most 32 bytes: four integers and the length. Where the bytes do not fill the integers, the last ones overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ShortBytes {
-    parts: [u64; 4],
+    first: u64,
+    second: u64,
+    third: u64,
+    fourth: u64,
     length: u8,
 }
 
 impl ShortBytes {
-    pub(crate) const EMPTY: Self = Self { parts: [0; 4], length: 0 };
+    pub(crate) const EMPTY: Self = Self { first: 0, second: 0, third: 0, fourth: 0, length: 0 };
 
     /// `None` if there are more than 32 bytes.
     #[inline]
     pub(crate) fn new(bytes: &[u8]) -> Option<Self> {
         let length = u8::try_from(bytes.len()).ok().filter(|length| *length <= 32)?;
-        let mut parts = [0; 4];
-        let (chunks, rest) = bytes.as_chunks::<8>();
-        for (part, chunk) in parts.iter_mut().zip(chunks) {
-            *part = u64::from_le_bytes(*chunk);
+        let empty = Self { length, ..Self::EMPTY };
+        let (Some((first, after)), Some(last)) =
+            (bytes.split_first_chunk::<8>(), bytes.last_chunk::<8>())
+        else {
+            return Some(Self { first: up_to_seven(bytes), ..empty });
+        };
+        let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+        if length <= 16 {
+            return Some(Self { first, second: last, ..empty });
         }
-        if let (false, Some(part)) = (rest.is_empty(), parts.get_mut(chunks.len())) {
-            *part = bytes
-                .last_chunk::<8>()
-                .map_or_else(|| up_to_seven(rest), |last| u64::from_le_bytes(*last));
-        }
-        Some(Self { parts, length })
+        let (second, after) = after.split_first_chunk::<8>()?;
+        let third = after.first_chunk::<8>().map_or(last, |third| u64::from_le_bytes(*third));
+        Some(Self { first, second: u64::from_le_bytes(*second), third, fourth: last, length })
     }
 
     /// A slot of a table of this size, which is a power of two.
     #[inline]
     pub(crate) fn slot(&self, size: usize) -> usize {
-        let [first, second, third, fourth] = self.parts;
+        let Self { first, second, third, fourth, .. } = *self;
         let mixed = first ^ second.rotate_left(23) ^ third.rotate_left(43) ^ fourth.rotate_left(11);
         let product = (mixed ^ u64::from(self.length)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (product >> 32) as usize & (size - 1)

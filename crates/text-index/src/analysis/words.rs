@@ -179,7 +179,7 @@ pub(crate) fn begins_stop_word(beginning: &str) -> bool {
 const REMEMBERED: usize = 8192;
 
 /// Whether stemming leaves a lower-case ASCII word unchanged, because it has none of the endings that the algorithm changes.
-/// Tells so for most words of which it is true, in a fraction of the time.
+/// `false` for some words that it would leave unchanged as well.
 fn is_stem(word: &str) -> bool {
     match word.as_bytes() {
         [.., before, b'd'] => *before != b'e',
