@@ -214,8 +214,10 @@ impl Embedded {
         while texts.peek().is_some() {
             let mut table = self.vectors.shared.table();
             table.tick();
+            // All places first: the processor overlaps look-ups that no computation separates.
             let batch = texts.by_ref().take(BATCH);
-            cosines.extend(batch.map(|text| table.cosine(&self.query, text?)));
+            let places: Vec<Option<usize>> = batch.map(|text| table.place(text?)).collect();
+            cosines.extend(places.into_iter().map(|place| table.cosine(&self.query, place?)));
         }
         cosines.iter().any(Option::is_some).then_some(cosines)
     }

@@ -123,15 +123,14 @@ impl Table {
     }
 
     /// The place of a text's vector, which counts as a use.
-    fn place(&mut self, text: TextDigest) -> Option<usize> {
+    pub fn place(&mut self, text: TextDigest) -> Option<usize> {
         let place = *self.places.get(&text)?;
         self.entries.get_mut(place)?.used = self.clock;
         Some(place)
     }
 
-    /// The cosine of the angle between a vector with as many dimensions and that of a text, which counts as a use.
-    pub fn cosine(&mut self, vector: &Quantised, text: TextDigest) -> Option<f32> {
-        let place = self.place(text)?;
+    /// The cosine of the angle between a vector with as many dimensions and that at a place.
+    pub fn cosine(&self, vector: &Quantised, place: usize) -> Option<f32> {
         Some(vector.cosine(self.numbers_at(place)?, self.entries.get(place)?.scale))
     }
 
