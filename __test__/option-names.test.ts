@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { rootCertificates } from 'node:tls'
 import {
   autoRecord,
   type ContextError,
@@ -141,6 +142,15 @@ const OPTIONS: Readonly<Record<string, readonly Call[]>> = {
   ContextToolsOptions: [call((given, { manager }) => contextTools(manager, given))],
   ContextStoreToolsOptions: [call((given, { store }) => contextStoreTools(store, given))],
   ContextHistoryOptions: [call((given) => new ContextHistory(given))],
+  StorageOptions: [
+    at('storage.', (given) => new ContextHistory({ storage: { url: 'postgres://localhost/none', ...given } })),
+  ],
+  StorageTlsOptions: [
+    at('storage.tls.', (given) => {
+      const tls = { ...given, ca: rootCertificates[0] ?? '' }
+      return new ContextHistory({ storage: { url: 'postgres://localhost/none', tls } })
+    }),
+  ],
   AppendOptions: [
     // `null` is a value of `ifLast`: it holds for an empty history.
     call((given, { directory }) =>

@@ -30,6 +30,7 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   console: 'commands behind "$ ", which run, with what they print',
   sh: 'commands for the reader: their syntax, and that what they name exists',
   json: 'one document, or a document on each line',
+  sql: 'statements for the reader of a page on databases',
   text: 'data',
   markdown: 'data',
   toml: 'data',

@@ -16,8 +16,8 @@ pub fn to_json(error: &Error) -> Value {
         Origin::Injected { handle, .. } => json!({ "handle": handle }),
     });
     let mut json = json!({ "code": error.code.as_str(), "message": error.message, "cause": cause });
-    if error.may_exist() {
-        json["mayExist"] = Value::Bool(true);
+    if let (true, Some(members)) = (error.may_exist(), json.as_object_mut()) {
+        members.insert("mayExist".to_owned(), Value::Bool(true));
     }
     json
 }
