@@ -70,6 +70,8 @@ pub(crate) fn remedy(error: &Error) -> Remedy {
     match state {
         state
             if *state == SqlState::T_R_SERIALIZATION_FAILURE
+                // Another process inserted the key meanwhile: the repeated statement sees its row.
+                || *state == SqlState::UNIQUE_VIOLATION
                 || *state == SqlState::T_R_DEADLOCK_DETECTED =>
         {
             Remedy::RepeatAfterConflict

@@ -171,11 +171,16 @@ impl FileLock {
     }
 
     fn poll(&self, deadline: Instant) -> FileResult<Option<LockGuard>> {
+        let mut attempt = Duration::ZERO;
         while Instant::now() < deadline {
-            std::thread::sleep(Duration::from_micros(PAUSE + layout::random() % JITTER));
+            // An attempt at another machine takes longer than the pauses: it is then the measure.
+            let jittered = Duration::from_micros(PAUSE + layout::random() % JITTER);
+            std::thread::sleep(jittered.max(attempt * 2));
+            let begun = Instant::now();
             if let Some(guard) = self.try_acquire()? {
                 return Ok(Some(guard));
             }
+            attempt = begun.elapsed();
         }
         Ok(None)
     }

@@ -1,0 +1,128 @@
+//! Files in the database: an implementation of [`storage::FileSystem`] and [`storage::Disk`], so that whatever works on files
+//! works on a database.
+//!
+//! Paths are names of rows. A directory exists while a file is in it; it needs no creation. A file has an id, which the
+//! client makes: a statement whose answer was lost is repeated, and finds by the id whether the file is its own. The
+//! contents are rows of at most 256 KiB, so that ranges are read without the rest.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `sql` | the statements |
+//! | `place` | paths as directory and name |
+//! | `whole` | whole files: creating, replacing, renaming, removing, reading |
+//! | `listing` | the files and directories of a directory |
+//! | `open_file` | files that are read at offsets, appended to and locked |
+//! | `locks` | the locks of this process, and the heartbeat that keeps them |
+//! | `file_system`, `disk` | the traits |
+
+mod disk;
+mod file_system;
+mod listing;
+mod locks;
+mod open_file;
+mod place;
+mod sql;
+mod whole;
+
+use std::{
+    future::Future,
+    hash::{DefaultHasher, Hash, Hasher},
+    io,
+    path::Path,
+    sync::{Arc, atomic::AtomicI64, mpsc},
+};
+
+use storage::{FileError, FileResult, FileSystem, Registry};
+use tokio::runtime::{Handle, RuntimeFlavor};
+
+use crate::{
+    connections::runtime,
+    database::{Database, Intent},
+    failure::Failure,
+    parameters::Parameters,
+};
+use locks::Locks;
+
+/// The longest part of a file, in bytes.
+const PART: usize = 256 * 1024;
+/// The bytes that one statement writes or reads, at most.
+const AT_ONCE: usize = 1024 * 1024;
+
+/// The files of a database.
+struct Files {
+    database: Arc<Database>,
+    locks: Arc<Locks>,
+    /// The server's clock less this machine's, in ms, if they differ much.
+    clock_offset: AtomicI64,
+    scope: u64,
+}
+
+/// The files of each database in use, by its address.
+static FILES: Registry<usize, Files> = Registry::new();
+
+/// The files of a database as a file system. Opens no connection.
+#[must_use]
+pub fn file_system(database: &Arc<Database>) -> Arc<dyn FileSystem> {
+    let key = Arc::as_ptr(database) as usize;
+    let files = FILES.get_or_insert_with(key, || {
+        let mut hasher = DefaultHasher::new();
+        database.place().hash(&mut hasher);
+        database.schema().hash(&mut hasher);
+        Arc::new(Files {
+            database: Arc::clone(database),
+            locks: Locks::new(database),
+            clock_offset: AtomicI64::new(0),
+            // Other file systems of the process have small numbers.
+            scope: hasher.finish() | 1 << 63,
+        })
+    });
+    Arc::new(file_system::DatabaseFileSystem(files))
+}
+
+/// The error of a statement about a file.
+fn failed(operation: &'static str, path: &Path, failure: Failure) -> FileError {
+    FileError::system(operation, path, io::Error::other(failure))
+}
+
+/// An error that a disk would report.
+fn refused(operation: &'static str, path: &Path, kind: io::ErrorKind) -> FileError {
+    FileError::system(operation, path, kind.into())
+}
+
+impl Files {
+    async fn statement(
+        &self,
+        intent: Intent,
+        (operation, path): (&'static str, &Path),
+        sql: &str,
+        parameters: &Parameters,
+    ) -> FileResult<Vec<tokio_postgres::Row>> {
+        let rows = self.database.statement(intent, sql, parameters).await;
+        rows.map_err(|failure| failed(operation, path, failure))
+    }
+}
+
+/// Waits for work on the thread of the connections. Other tasks of the caller's thread go elsewhere meanwhile, where its
+/// runtime has several threads.
+fn wait_for<T: Send + 'static>(
+    (operation, path): (&'static str, &Path),
+    work: impl Future<Output = FileResult<T>> + Send + 'static,
+) -> FileResult<T> {
+    let runtime = runtime().map_err(|_| {
+        let error = io::Error::other("the thread of the connections could not be started");
+        FileError::system(operation, path, error)
+    })?;
+    let (sender, receiver) = mpsc::sync_channel(1);
+    runtime.spawn(async move {
+        // The receiver waits.
+        let _ = sender.send(work.await);
+    });
+    let wait = || receiver.recv();
+    let outcome = match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(wait),
+        _ => wait(),
+    };
+    outcome.unwrap_or_else(|error| {
+        Err(FileError::system(operation, path, io::Error::other(error)))
+    })
+}
