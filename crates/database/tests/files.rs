@@ -20,7 +20,7 @@ use database::{Database, Intent, Parameters, Settings, SettingsOptions};
 use postgres_test_server::{Proxy, Server, Stop};
 use simulator::contract;
 use storage::{
-    Access, Disk, FileLock, FileSystem, Lease, LockAttempt, Liveness, Payload, live_sessions,
+    Access, Disk, FileLock, FileSystem, Lease, Liveness, LockAttempt, Payload, live_sessions,
 };
 
 /// The lease of an owner on the server.
@@ -87,7 +87,8 @@ async fn a_database_does_what_every_disk_does(server: &Server) {
     assert!(!process.files.has_directory(Path::new("/none")).await.unwrap());
     assert!(process.files.has_directory(Path::new("/contract")).await.unwrap());
     assert_eq!(process.rows("lock").await, 0, "all locks were freed");
-    let orphans = "SELECT count(*) FROM {schema}.part WHERE file NOT IN (SELECT id FROM {schema}.file)";
+    let orphans =
+        "SELECT count(*) FROM {schema}.part WHERE file NOT IN (SELECT id FROM {schema}.file)";
     let rows = process.database.statement(Intent::Read, orphans, &Parameters::new()).await;
     assert_eq!(rows.unwrap()[0].get::<_, i64>(0), 0);
 }

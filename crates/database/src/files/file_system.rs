@@ -7,12 +7,7 @@ use std::{
 
 use storage::{Contents, Disk, FileEntry, FileFuture, FileSystem, Payload};
 
-use super::{
-    Files,
-    disk::DatabaseDisk,
-    place::directory_of,
-    whole::Existing,
-};
+use super::{Files, disk::DatabaseDisk, place::directory_of, whole::Existing};
 
 /// The file system.
 pub struct DatabaseFileSystem(pub Arc<Files>);
@@ -34,12 +29,7 @@ impl FileSystem for DatabaseFileSystem {
         Box::pin(self.0.has_directory(path))
     }
 
-    fn write_new<'a>(
-        &'a self,
-        path: &'a Path,
-        contents: Payload,
-        _: bool,
-    ) -> FileFuture<'a, ()> {
+    fn write_new<'a>(&'a self, path: &'a Path, contents: Payload, _: bool) -> FileFuture<'a, ()> {
         Box::pin(async move { self.0.write(path, &contents, Existing::Refuse).await })
     }
 
@@ -55,12 +45,7 @@ impl FileSystem for DatabaseFileSystem {
         })
     }
 
-    fn replace<'a>(
-        &'a self,
-        path: &'a Path,
-        contents: Payload,
-        _: bool,
-    ) -> FileFuture<'a, bool> {
+    fn replace<'a>(&'a self, path: &'a Path, contents: Payload, _: bool) -> FileFuture<'a, bool> {
         Box::pin(async move {
             self.0.write(path, &contents, Existing::Replace).await?;
             Ok(true)
@@ -110,7 +95,8 @@ impl FileSystem for DatabaseFileSystem {
             let path = directory_of(directory)?;
             let at = ("read", directory);
             let mut found = self.0.read_names(at, path, names_of_files, limit).await?;
-            let contents = names.iter().map(|name| found.remove(name).map(|(_, contents)| contents));
+            let contents =
+                names.iter().map(|name| found.remove(name).map(|(_, contents)| contents));
             Ok(Some(contents.collect()))
         })
     }

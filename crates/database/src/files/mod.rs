@@ -122,7 +122,5 @@ fn wait_for<T: Send + 'static>(
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(wait),
         _ => wait(),
     };
-    outcome.unwrap_or_else(|error| {
-        Err(FileError::system(operation, path, io::Error::other(error)))
-    })
+    outcome.unwrap_or_else(|error| Err(FileError::system(operation, path, io::Error::other(error))))
 }

@@ -41,7 +41,8 @@ impl Files {
     /// The id of the file at `path`, which is created if it is missing.
     pub async fn open_for_appending(&self, path: &Path) -> FileResult<Uuid> {
         let place = Place::of(path)?;
-        let parameters = Parameters::new().id(Uuid::new_v4()).text(place.directory).text(place.name);
+        let parameters =
+            Parameters::new().id(Uuid::new_v4()).text(place.directory).text(place.name);
         for _ in 0..ATTEMPTS {
             let at = ("open", path);
             let rows = self.statement(Intent::Write, at, sql::OPEN, &parameters).await?;
@@ -227,9 +228,8 @@ impl OpenFile for DatabaseFile {
         if self.token().is_some_and(|token| self.files.locks.knowledge(token) != Knowledge::Lost) {
             return Ok(LockAttempt::Taken);
         }
-        let (attempt, token) = self.wait_for("lock", async |files, path, id| {
-            files.locks.try_lock(&path, id).await
-        })?;
+        let (attempt, token) =
+            self.wait_for("lock", async |files, path, id| files.locks.try_lock(&path, id).await)?;
         *self.token() = token;
         Ok(attempt)
     }

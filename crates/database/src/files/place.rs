@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn paths_are_directories_and_names() {
-        let place = |path: &str| Place::of(Path::new(path)).map(|place| (place.directory, place.name));
+        let place =
+            |path: &str| Place::of(Path::new(path)).map(|place| (place.directory, place.name));
         let expected = |directory: &str, name: &str| (directory.to_owned(), name.to_owned());
         assert_eq!(place("/a/b/x.json").unwrap(), expected("/a/b", "x.json"));
         assert_eq!(place("/x").unwrap(), expected("", "x"));

@@ -27,7 +27,11 @@ macro_rules! rows_of_gone {
 pub const CREATE: &str = concat!(
     "WITH made AS (
         INSERT INTO {schema}.file (id, directory, name, length, created, modified, version)
-        VALUES ($1, $2, $3, $4, ", now!(), ", ", now!(), ", 0) ON CONFLICT DO NOTHING RETURNING id
+        VALUES ($1, $2, $3, $4, ",
+    now!(),
+    ", ",
+    now!(),
+    ", 0) ON CONFLICT DO NOTHING RETURNING id
     ), added AS (
         INSERT INTO {schema}.part (file, start, bytes)
         SELECT $1, part.start, part.bytes FROM made, unnest($5, $6) AS part (start, bytes)
@@ -39,9 +43,15 @@ pub const CREATE: &str = concat!(
 pub const REPLACE: &str = concat!(
     "WITH gone AS (
         DELETE FROM {schema}.file WHERE directory = $2 AND name = $3 AND id <> $1 RETURNING id
-    ), ", rows_of_gone!(), ", made AS (
+    ), ",
+    rows_of_gone!(),
+    ", made AS (
         INSERT INTO {schema}.file (id, directory, name, length, created, modified, version)
-        SELECT $1, $2, $3, $4, ", now!(), ", ", now!(), ", 0 FROM (SELECT count(*) FROM gone) AS done
+        SELECT $1, $2, $3, $4, ",
+    now!(),
+    ", ",
+    now!(),
+    ", 0 FROM (SELECT count(*) FROM gone) AS done
         WHERE NOT EXISTS (SELECT 1 FROM {schema}.file WHERE id = $1) RETURNING id
     ), added AS (
         INSERT INTO {schema}.part (file, start, bytes)
@@ -57,15 +67,20 @@ pub const ADD_PARTS: &str = "INSERT INTO {schema}.part (file, start, bytes)
 /// Removes unfinished files of processes that ended: their directory, and the age in µs.
 pub const REMOVE_UNFINISHED: &str = concat!(
     "WITH gone AS (
-        DELETE FROM {schema}.file WHERE directory = $1 AND modified < ", now!(), " - $2 RETURNING id
-    ), ", rows_of_gone!(), " SELECT id FROM gone"
+        DELETE FROM {schema}.file WHERE directory = $1 AND modified < ",
+    now!(),
+    " - $2 RETURNING id
+    ), ",
+    rows_of_gone!(),
+    " SELECT id FROM gone"
 );
 
 /// The id of the file with a name.
 pub const FIND: &str = "SELECT id FROM {schema}.file WHERE directory = $1 AND name = $2";
 
 /// Gives a file, by its id, a directory and a name that must be free.
-pub const RENAME_NEW: &str = "UPDATE {schema}.file SET directory = $2, name = $3, version = version + 1
+pub const RENAME_NEW: &str =
+    "UPDATE {schema}.file SET directory = $2, name = $3, version = version + 1
     WHERE id = $1 AND NOT EXISTS
         (SELECT 1 FROM {schema}.file WHERE directory = $2 AND name = $3 AND id <> $1)
     RETURNING id";
@@ -74,7 +89,9 @@ pub const RENAME_NEW: &str = "UPDATE {schema}.file SET directory = $2, name = $3
 pub const RENAME_OVER: &str = concat!(
     "WITH gone AS (
         DELETE FROM {schema}.file WHERE directory = $2 AND name = $3 AND id <> $1 RETURNING id
-    ), ", rows_of_gone!(), ", renamed AS (
+    ), ",
+    rows_of_gone!(),
+    ", renamed AS (
         UPDATE {schema}.file SET directory = $2, name = $3, version = version + 1
         FROM (SELECT count(*) FROM gone) AS done WHERE id = $1 RETURNING id
     )
@@ -105,7 +122,9 @@ pub const READ_RANGE: &str = "SELECT greatest(part.start, $2),
 
 /// The files of a directory, and the time.
 pub const LIST: &str = concat!(
-    "SELECT name, id, length, modified, version, ", now!(), "
+    "SELECT name, id, length, modified, version, ",
+    now!(),
+    "
     FROM {schema}.file WHERE directory = $1 ORDER BY name"
 );
 
@@ -114,7 +133,9 @@ pub const NAMES: &str = "SELECT name FROM {schema}.file WHERE directory = $1";
 
 /// One file of a directory.
 pub const ENTRY: &str = concat!(
-    "SELECT name, id, length, modified, version, ", now!(), "
+    "SELECT name, id, length, modified, version, ",
+    now!(),
+    "
     FROM {schema}.file WHERE directory = $1 AND name = $2"
 );
 
@@ -125,23 +146,31 @@ pub const DIRECTORIES: &str = "SELECT DISTINCT split_part(substr(directory, $3::
 
 /// The files of a directory, and, with a length of null, its directories: as [`LIST`] and [`DIRECTORIES`].
 pub const CHILDREN: &str = concat!(
-    "SELECT name, id, length, modified, version, ", now!(), " FROM {schema}.file WHERE directory = $4
+    "SELECT name, id, length, modified, version, ",
+    now!(),
+    " FROM {schema}.file WHERE directory = $4
     UNION ALL
-    SELECT found.name, null::uuid, null::bigint, null::bigint, null::bigint, ", now!(), "
+    SELECT found.name, null::uuid, null::bigint, null::bigint, null::bigint, ",
+    now!(),
+    "
     FROM (SELECT DISTINCT split_part(substr(directory, $3::int), '/', 1) AS name
         FROM {schema}.file WHERE directory >= $1 AND directory < $2) AS found
     ORDER BY 1"
 );
 
-/// Whether a directory has any file, at any depth.
+/// Whether a directory has any file, at any depth: parameters as those of [`CHILDREN`].
 pub const HAS_DIRECTORY: &str = "SELECT EXISTS (SELECT 1 FROM {schema}.file
-    WHERE directory = $3 OR (directory >= $1 AND directory < $2))";
+    WHERE directory = $4 OR (directory >= $1 AND directory < $2))";
 
 /// Opens a file for appending, and creates it if it is missing: a new id, directory and name.
 pub const OPEN: &str = concat!(
     "WITH made AS (
         INSERT INTO {schema}.file (id, directory, name, length, created, modified, version)
-        VALUES ($1, $2, $3, 0, ", now!(), ", ", now!(), ", 0) ON CONFLICT DO NOTHING RETURNING id
+        VALUES ($1, $2, $3, 0, ",
+    now!(),
+    ", ",
+    now!(),
+    ", 0) ON CONFLICT DO NOTHING RETURNING id
     )
     SELECT id FROM made UNION ALL SELECT id FROM {schema}.file WHERE directory = $2 AND name = $3"
 );
@@ -176,8 +205,12 @@ pub const APPEND: &str = concat!(
 
 /// Cuts a file: id, token of its lock or null, length. Results as those of [`APPEND`].
 pub const TRUNCATE: &str = concat!(
-    "WITH ", fenced!(), ", cut AS (
-        UPDATE {schema}.file SET length = $3, modified = ", now!(), ", version = version + 1
+    "WITH ",
+    fenced!(),
+    ", cut AS (
+        UPDATE {schema}.file SET length = $3, modified = ",
+    now!(),
+    ", version = version + 1
         WHERE id = $1 AND ($2::uuid IS NULL OR EXISTS (SELECT 1 FROM fence)) RETURNING id
     ), gone AS (
         DELETE FROM {schema}.part WHERE file IN (SELECT id FROM cut) AND start >= $3
@@ -192,17 +225,25 @@ pub const TRUNCATE: &str = concat!(
 /// Tries to lock a file: its id, a new token, and the owner, which is created if it is new.
 pub const LOCK: &str = concat!(
     "WITH new_owner AS (
-        INSERT INTO {schema}.lock_owner (id, until) VALUES ($3, ", now!(), " + ", lease!(), ")
+        INSERT INTO {schema}.lock_owner (id, until) VALUES ($3, ",
+    now!(),
+    " + ",
+    lease!(),
+    ")
         ON CONFLICT DO NOTHING RETURNING id
     ), known_owner AS (
-        SELECT id FROM {schema}.lock_owner WHERE id = $3 AND until > ", now!(), " FOR KEY SHARE
+        SELECT id FROM {schema}.lock_owner WHERE id = $3 AND until > ",
+    now!(),
+    " FOR KEY SHARE
     ), owner AS (SELECT id FROM new_owner UNION ALL SELECT id FROM known_owner
     ), taken AS (
         INSERT INTO {schema}.lock (file, token, owner) SELECT $1, $2, id FROM owner
         ON CONFLICT DO NOTHING RETURNING file
     )
     SELECT EXISTS (SELECT 1 FROM taken), EXISTS (SELECT 1 FROM owner), held.token, held.owner,
-        coalesce(holder.until > ", now!(), ", false), file.directory, file.name
+        coalesce(holder.until > ",
+    now!(),
+    ", false), file.directory, file.name
     FROM (SELECT 1) AS one
     LEFT JOIN {schema}.lock AS held ON held.file = $1
     LEFT JOIN {schema}.lock_owner AS holder ON holder.id = held.owner
@@ -225,10 +266,18 @@ pub const UNLOCK: &str = "DELETE FROM {schema}.lock WHERE file = $1 AND token = 
 /// Extends the owner's locks, and returns them with the names of their files. Also removes owners that ended an hour ago.
 pub const BEAT: &str = concat!(
     "WITH extended AS (
-        UPDATE {schema}.lock_owner SET until = ", now!(), " + ", lease!(), "
-        WHERE id = $1 AND until > ", now!(), " RETURNING id
+        UPDATE {schema}.lock_owner SET until = ",
+    now!(),
+    " + ",
+    lease!(),
+    "
+        WHERE id = $1 AND until > ",
+    now!(),
+    " RETURNING id
     ), ended AS (
-        DELETE FROM {schema}.lock_owner WHERE until < ", now!(), " - 3600000000
+        DELETE FROM {schema}.lock_owner WHERE until < ",
+    now!(),
+    " - 3600000000
     )
     SELECT EXISTS (SELECT 1 FROM extended), held.token, file.directory, file.name
     FROM (SELECT 1) AS one

@@ -138,8 +138,7 @@ impl Files {
     }
 
     async fn find(&self, at: (&'static str, &Path), place: &Place) -> FileResult<Option<Uuid>> {
-        let parameters =
-            Parameters::new().text(place.directory.clone()).text(place.name.clone());
+        let parameters = Parameters::new().text(place.directory.clone()).text(place.name.clone());
         let rows = self.statement(Intent::Read, at, sql::FIND, &parameters).await?;
         Ok(rows.first().map(|row| row.get(0)))
     }
