@@ -98,14 +98,22 @@ type ContextErrorCode =
  | 'ERR_CONTEXT_UNSAFE_DIRECTORY'
 /** Thrown when the package is imported: the native addon of this platform is missing or cannot be loaded, or Node.js is too old. */
  | 'ERR_CONTEXT_ADDON'
+/** A database cannot be reached or cannot store anything now; see `mayExist`. */
+ | 'ERR_CONTEXT_STORAGE'
+/** A database did not answer in time; see `mayExist`. */
+ | 'ERR_CONTEXT_TIMEOUT'
+/** A database refused the user, the password or a permission. */
+ | 'ERR_CONTEXT_ACCESS'
 /** An internal error of this package. Please report it. */
  | 'ERR_CONTEXT_INTERNAL';
 /** The errors that this package throws and rejects with. */
 interface ContextError extends Error {
     /** The code, which does not change between versions. */
     code: ContextErrorCode;
-    /** The file system's error, or what an injected file system threw. */
+    /** The file system's or database's error, or what an injected file system threw. */
     cause?: unknown;
+    /** `true` if a database may have stored what the call was to store, although it failed: the answer was lost. */
+    mayExist?: boolean;
 }
 /** Options of calls that can be aborted. */
 interface CancellationOptions {
@@ -2886,6 +2894,45 @@ declare class StateStore {
     [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** Public types of the option `storage`. */
+/** A database in which a class keeps its data, in place of files. */
+interface StorageOptions {
+    /**
+     * The URL of a PostgreSQL database, such as `'postgres://user@host:5432/database'`. Several hosts may be given, separated by
+     * commas. `sslmode=disable` turns encryption off; every other mode verifies the server's certificate.
+     */
+    url: string;
+    /**
+     * The schema with the tables of this package: lower-case letters, digits and `_`. It is created if the role may create it. Give
+     * each tenant a schema and a role of its own: a namespace is no boundary.
+     * @default 'agent_context'
+     */
+    schema?: string | null | undefined;
+    /**
+     * The largest number of connections of this process. All objects with equal options share them.
+     * @default 4
+     */
+    pool?: number | null | undefined;
+    /**
+     * How long a call may take, in ms, with everything that is repeated after lost connections and conflicts. After that, it
+     * rejects with `ERR_CONTEXT_TIMEOUT` or `ERR_CONTEXT_STORAGE`.
+     * @default 30000
+     */
+    timeout?: number | null | undefined;
+    /** Returns the password of each new connection, for tokens that expire. Without it, the URL's password is used. */
+    credentials?: (() => string | Promise<string>) | null | undefined;
+    /**
+     * `false` turns encryption off. `ca` has certificates in the PEM format, which are trusted in place of the system's. Connections
+     * within the machine are not encrypted unless `ca` is set.
+     */
+    tls?: false | StorageTlsOptions | null | undefined;
+}
+/** Options of encrypted connections to a database. */
+interface StorageTlsOptions {
+    /** Certificates in the PEM format. */
+    ca: string;
+}
+
 /** Public types of the context store. */
 
 /**
@@ -3858,4 +3905,4 @@ declare function createToolRecorder<Task extends TaskId = number>(target: Contex
 declare function toText({ success, value, message }: ToolResult): string;
 
 export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, DEFAULT_STATE_PATH, RepoMemory, StateStore, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactStream, redactValue, summariseStep, toText };
-export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFiles, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, ImportRecordOptions, ImportedRecord, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };
+export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFiles, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, ImportRecordOptions, ImportedRecord, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StorageOptions, StorageTlsOptions, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };

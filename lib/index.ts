@@ -138,6 +138,7 @@ export type {
   StateView,
   StateWatchOptions,
 } from './state/types.ts'
+export type { StorageOptions, StorageTlsOptions } from './storage/types.ts'
 export { ContextStore } from './store/context-store.ts'
 export { DEFAULT_CONTEXT_STORE } from './store/location.ts'
 export type {

@@ -14,6 +14,7 @@ export const {
   directoryFault,
   harmlessLine,
   migrateRepoMemory,
+  NativeDatabase,
   NativeHistory,
   NativeHistoryTail,
   NativeManager,

@@ -17,7 +17,17 @@ export interface Hooks {
   readonly onDebug: ((message: string, data?: unknown) => void) | undefined
   /** `undefined` if redaction is disabled. */
   readonly redaction: Redacting | undefined
+  /** Gives passwords of the database; referenced here because the native side calls it by number. */
+  readonly passwords?: PasswordSource | undefined
 }
+
+/** An object whose method gives the password of a new connection to a database. */
+export interface PasswordSource {
+  password(): Promise<string>
+}
+
+/** An object that the native side calls by number. */
+type CalledObject = IFileSystem | PasswordSource
 
 /** Receives the progress of an operation as JSON. */
 export type Progress = (text: string) => void
@@ -49,9 +59,9 @@ const numbers = new Int32Array(1 + 2 * BATCH)
 const operations = new Map<number, Operation>()
 const hooksByNumber = new Map<number, WeakRef<Hooks>>()
 const forgetHooks = new FinalizationRegistry<number>((number) => hooksByNumber.delete(number))
-const scopes = new WeakMap<IFileSystem, number>()
-const fileSystemsByScope = new Map<number, WeakRef<IFileSystem>>()
-const forgetFileSystem = new FinalizationRegistry<number>((scope) => fileSystemsByScope.delete(scope))
+const scopes = new WeakMap<CalledObject, number>()
+const calledObjects = new Map<number, WeakRef<CalledObject>>()
+const forgetCalledObject = new FinalizationRegistry<number>((scope) => calledObjects.delete(scope))
 let nextOperation = 1
 let nextHooks = 1
 
@@ -74,16 +84,16 @@ export function registerHooks(hooks: Hooks): number {
 }
 
 /**
- * Returns the number by which the native side calls an injected file system. Objects that share the file system may exist longer
- * than the one that passed it first.
+ * Returns the number by which the native side calls an injected file system or a source of passwords. Objects that share it may
+ * exist longer than the one that passed it first.
  */
-export function scopeOf(fileSystem: IFileSystem): number {
-  let scope = scopes.get(fileSystem)
+export function scopeOf(called: CalledObject): number {
+  let scope = scopes.get(called)
   if (scope === undefined) {
     scope = newScope()
-    scopes.set(fileSystem, scope)
-    fileSystemsByScope.set(scope, new WeakRef(fileSystem))
-    forgetFileSystem.register(fileSystem, scope)
+    scopes.set(called, scope)
+    calledObjects.set(scope, new WeakRef(called))
+    forgetCalledObject.register(called, scope)
   }
   return scope
 }
@@ -273,9 +283,12 @@ function tell(hooks: Hooks | undefined, message: string, data: unknown): void {
   }
 }
 
-interface FileSystemCall {
+/** The methods that the native side calls. */
+type CalledMethod = keyof IFileSystem | keyof PasswordSource
+
+interface ObjectCall {
   scope: number
-  method: keyof IFileSystem
+  method: CalledMethod
   path: string
   /** The other path of `rename`, the mode of `chmod`. */
   argument: unknown
@@ -284,19 +297,19 @@ interface FileSystemCall {
 }
 
 /** The methods that change files. */
-const CHANGES: ReadonlySet<keyof IFileSystem> = new Set(['writeFile', 'appendFile', 'rename', 'unlink'])
+const CHANGES: ReadonlySet<CalledMethod> = new Set(['writeFile', 'appendFile', 'rename', 'unlink'])
 /**
  * Paths with a change that timed out. The change may still take effect and would overwrite a later one. A late `appendFile` does
  * no harm.
  */
 const pathsInDoubt = new WeakMap<object, Set<string>>()
 
-/** Calls a method of an injected file system with the arguments of its interface. The method is looked up at each call. */
+/** Calls a method of an injected object with the arguments of its interface. The method is looked up at each call. */
 async function call(id: number, text: string): Promise<void> {
-  const { scope, method, path, argument, timeout } = JSON.parse(text) as FileSystemCall
+  const { scope, method, path, argument, timeout } = JSON.parse(text) as ObjectCall
   try {
     const content = contentOfCall(outboxNumber, id)
-    const fileSystem = fileSystemsByScope.get(scope)?.deref() as unknown as
+    const fileSystem = calledObjects.get(scope)?.deref() as unknown as
       | Record<string, (...parameters: unknown[]) => unknown>
       | undefined
     if (fileSystem === undefined) {
@@ -321,7 +334,7 @@ async function call(id: number, text: string): Promise<void> {
  */
 async function callChecked(
   fileSystem: Record<string, (...parameters: unknown[]) => unknown>,
-  method: keyof IFileSystem,
+  method: CalledMethod,
   parameters: readonly unknown[],
   paths: readonly string[],
   timeout: number,
@@ -363,7 +376,7 @@ function markInDoubt(fileSystem: object, paths: readonly string[], call: Promise
   call.then(clear, clear)
 }
 
-function answerText(method: keyof IFileSystem, answer: unknown): string {
+function answerText(method: CalledMethod, answer: unknown): string {
   switch (method) {
     case 'readFile':
       if (typeof answer !== 'string') {
@@ -377,6 +390,11 @@ function answerText(method: keyof IFileSystem, answer: unknown): string {
       return JSON.stringify(answer.map(String))
     case 'exists':
       return String(Boolean(answer))
+    case 'password':
+      if (typeof answer !== 'string') {
+        throw new TypeError(`storage.credentials must give a string, not ${typeof answer}`)
+      }
+      return answer
     default:
       return ''
   }

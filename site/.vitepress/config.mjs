@@ -49,6 +49,7 @@ export default defineConfig({
           page('Shared store', 'guides/shared-store'),
           page('Repository memory', 'guides/repository-memory'),
           page('State', 'guides/state'),
+          page('Fleets', 'guides/fleet'),
           page('Redaction', 'guides/redaction'),
           page('File systems', 'guides/file-systems'),
           page('Command line', 'guides/cli'),

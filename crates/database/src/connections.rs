@@ -9,9 +9,9 @@ use tokio::{
     runtime::{Builder, Runtime},
     sync::{OwnedSemaphorePermit, Semaphore},
 };
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::{Client, Config, NoTls, Socket, tls::MakeTlsConnect};
 
-use crate::{settings::Settings, statistics::Counters, transport::Transport};
+use crate::{settings::Settings, statistics::Counters};
 
 static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();
 
@@ -95,24 +95,28 @@ async fn open(settings: &Settings) -> Result<Client, NoConnection> {
     }
     let transport = settings.transport.clone();
     let opening = runtime()?.spawn(async move {
-        match transport {
-            Transport::Plain => {
-                let (client, connection) = config.connect(NoTls).await?;
-                // An error of the connection is reported to its statements.
-                tokio::spawn(async move { drop(connection.await) });
-                Ok(client)
-            }
-            Transport::Encrypted(tls) => {
-                let (client, connection) = config.connect(tls).await?;
-                tokio::spawn(async move { drop(connection.await) });
-                Ok(client)
-            }
+        let connector =
+            transport.connector().map_err(|error| NoConnection::System(error.to_string()))?;
+        match connector {
+            None => connect(config, NoTls).await,
+            Some(connector) => connect(config, connector).await,
         }
     });
     match opening.await {
-        Ok(opened) => opened.map_err(NoConnection::Server),
+        Ok(opened) => opened,
         Err(error) => Err(NoConnection::System(error.to_string())),
     }
+}
+
+async fn connect<T>(config: Config, tls: T) -> Result<Client, NoConnection>
+where
+    T: MakeTlsConnect<Socket>,
+    T::Stream: Send + 'static,
+{
+    let (client, connection) = config.connect(tls).await.map_err(NoConnection::Server)?;
+    // An error of the connection is reported to its statements.
+    tokio::spawn(async move { drop(connection.await) });
+    Ok(client)
 }
 
 /// A connection in use. It goes back to the pool if it is idle at the end; one that was left in the middle of a statement

@@ -22,6 +22,8 @@ pub type Password = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>
 
 /// Gives a password for each new connection, for tokens that expire.
 pub trait Credentials: Send + Sync {
+    /// Distinguishes the function from others in the process: stores with equal numbers share their connections.
+    fn identity(&self) -> u64;
     /// The password of the next connection, or a reason that contains no secret.
     fn password(&self) -> Password;
 }
@@ -113,7 +115,7 @@ impl Settings {
         let identity = format!(
             "{url}\0{asks_plain}\0{schema}\0{pool}\0{}\0{encryption:?}\0{:?}",
             timeout.as_millis(),
-            credentials.as_ref().map(Arc::as_ptr),
+            credentials.as_ref().map(|credentials| credentials.identity()),
         );
         let transport = Transport::new(&mut config, encryption, asks_plain)?;
         Ok(Self { config, schema, pool, timeout, transport, credentials, place, identity })

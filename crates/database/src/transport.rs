@@ -1,7 +1,11 @@
 //! Encryption of connections. Servers are verified with the system's certificates or the given ones; only connections
 //! within the machine, and those for which the caller asks, are plain.
 
-use std::{fmt, net::IpAddr, sync::Arc};
+use std::{
+    fmt,
+    net::IpAddr,
+    sync::{Arc, OnceLock},
+};
 
 use rustls::{
     ClientConfig, RootCertStore,
@@ -42,45 +46,58 @@ impl fmt::Debug for Encryption {
 #[derive(Clone)]
 pub(crate) enum Transport {
     Plain,
-    Encrypted(MakeRustlsConnect),
+    /// Verified with the system's certificates, which the first connection reads.
+    Verified(Arc<OnceLock<Result<MakeRustlsConnect, rustls::Error>>>),
+    VerifiedBy(MakeRustlsConnect),
 }
 
 impl Transport {
-    /// Determines the transport for the hosts of `config`, and sets its mode.
+    /// Determines the transport for the hosts of `config`, and sets its mode. Reads no file.
     pub fn new(
         config: &mut Config,
         encryption: Encryption,
         asks_plain: bool,
     ) -> Result<Self, InvalidSettings> {
-        let certificates = match encryption {
-            Encryption::Off => None,
+        let is_local = config.get_hosts().iter().all(is_local);
+        let transport = match encryption {
             // Certificates that the caller gave are used on this machine as well.
-            Encryption::VerifiedBy(certificates) => Some(Some(certificates)),
-            Encryption::Verified => {
-                (!asks_plain && !config.get_hosts().iter().all(is_local)).then_some(None)
+            Encryption::VerifiedBy(certificates) => {
+                let connector = connector(roots_of(&certificates)?);
+                Self::VerifiedBy(connector.map_err(|error| invalid(error.to_string()))?)
             }
+            Encryption::Verified if !asks_plain && !is_local => Self::Verified(Arc::default()),
+            Encryption::Verified | Encryption::Off => Self::Plain,
         };
-        let Some(certificates) = certificates else {
-            config.ssl_mode(SslMode::Disable);
-            return Ok(Self::Plain);
-        };
-        config.ssl_mode(SslMode::Require);
-        let roots = match certificates {
-            Some(text) => roots_of(&text)?,
-            None => {
-                let mut roots = RootCertStore::empty();
-                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-                roots
-            }
-        };
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let client = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| invalid(error.to_string()))?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Ok(Self::Encrypted(MakeRustlsConnect::new(client)))
+        let is_plain = matches!(transport, Self::Plain);
+        config.ssl_mode(if is_plain { SslMode::Disable } else { SslMode::Require });
+        Ok(transport)
     }
+
+    /// The connector of encrypted connections; `None` for plain ones. May read the system's certificates.
+    pub fn connector(&self) -> Result<Option<MakeRustlsConnect>, rustls::Error> {
+        match self {
+            Self::Plain => Ok(None),
+            Self::Verified(known) => {
+                known.get_or_init(|| connector(system_roots())).clone().map(Some)
+            }
+            Self::VerifiedBy(connector) => Ok(Some(connector.clone())),
+        }
+    }
+}
+
+fn connector(roots: RootCertStore) -> Result<MakeRustlsConnect, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let client = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(MakeRustlsConnect::new(client))
+}
+
+fn system_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
 }
 
 fn invalid(expectation: String) -> InvalidSettings {

@@ -108,6 +108,9 @@ async fn refused_passwords_are_told_at_once(server: &Server) {
 struct Tokens(std::sync::atomic::AtomicUsize);
 
 impl Credentials for Tokens {
+    fn identity(&self) -> u64 {
+        1
+    }
     fn password(&self) -> Password {
         let number = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let outcome = if number < 2 { Ok("token".to_owned()) } else { Err("no token".to_owned()) };

@@ -1,0 +1,79 @@
+/** The option `storage`: opens the database in which a class keeps its data. */
+
+import { NativeDatabase, type NativeDatabaseOptions } from '#addon'
+import { checkFilled, checkFunction, checkWhole, optional } from '../arguments/checks.ts'
+import { contextError, invalidArgument } from '../arguments/errors.ts'
+import { outbox, type PasswordSource, scopeOf } from '../native/border.ts'
+import { storageOptions, storageTlsOptions } from './option-names.ts'
+import type { StorageOptions } from './types.ts'
+
+/** The database of an object, and what has to be referenced while the object exists. */
+export interface Storage {
+  readonly native: NativeDatabase
+  readonly passwords: PasswordSource | undefined
+}
+
+/** The sources of passwords, by the caller's function: objects with the same function share their connections. */
+const passwordSources = new WeakMap<() => string | Promise<string>, PasswordSource>()
+
+/** Checks the option `storage`. Opens no connection. */
+export function checkStorage(storage: string | StorageOptions, name: string): Storage {
+  const given = storageOptions(typeof storage === 'string' ? { url: storage } : storage, name)
+  const passwords = optional(given.credentials, `${name}.credentials`, passwordSource)
+  const schema = optional(given.schema, `${name}.schema`, checkFilled)
+  const pool = optional(given.pool, `${name}.pool`, checkWhole)
+  const timeout = optional(given.timeout, `${name}.timeout`, checkWhole)
+  const options: NativeDatabaseOptions = {
+    url: checkFilled(given.url, `${name}.url`),
+    ...(schema === undefined ? {} : { schema }),
+    ...(pool === undefined ? {} : { pool }),
+    ...(timeout === undefined ? {} : { timeout }),
+    ...(passwords === undefined ? {} : { passwords: scopeOf(passwords) }),
+    ...checkTls(given.tls, `${name}.tls`),
+  }
+  try {
+    return { native: new NativeDatabase(outbox, options), passwords }
+  } catch (error) {
+    throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', `${name}.${(error as Error).message}`)
+  }
+}
+
+/** Refuses options that a database replaces. */
+export function refuseWithStorage(given: Readonly<Record<string, unknown>>, names: readonly string[]): void {
+  const refused = names.find((name) => (given[name] ?? undefined) !== undefined)
+  if (refused !== undefined) {
+    throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', `${refused} and storage exclude each other; pass one of them`)
+  }
+}
+
+/**
+ * The namespace that takes the place of a path: an absolute path with `/`, the same on every machine. `~`, a drive and the
+ * working directory have no meaning in a database.
+ */
+export function namespaceOf(path: string, name: string): string {
+  const segments = path.split(/[/\\]+/).filter((segment) => segment !== '' && segment !== '.' && segment !== '~')
+  if (segments.length === 0 || segments.includes('..') || path.includes('\0') || !path.isWellFormed()) {
+    throw invalidArgument(name, 'a path without .. that names a place in the database', path)
+  }
+  return `/${segments.join('/')}`
+}
+
+function passwordSource(credentials: () => string | Promise<string>, name: string): PasswordSource {
+  checkFunction(credentials, name)
+  let source = passwordSources.get(credentials)
+  if (source === undefined) {
+    source = { password: async () => credentials() }
+    passwordSources.set(credentials, source)
+  }
+  return source
+}
+
+function checkTls(tls: StorageOptions['tls'], name: string): { isPlain: boolean; certificates?: string } {
+  if (tls === false) {
+    return { isPlain: true }
+  }
+  const given = optional(tls, name, storageTlsOptions)
+  return given === undefined
+    ? { isPlain: false }
+    : { isPlain: false, certificates: checkFilled(given.ca, `${name}.ca`) }
+}
