@@ -208,7 +208,7 @@ async fn a_dead_owner_loses_its_lock_and_cannot_write(server: &Server) {
     proxy.set_refuses(false);
     let refused = own.append(b"late\n").unwrap_err();
     assert!(refused.to_string().contains("another process"), "{refused}");
-    assert!(own.truncate(0).is_err() && !own.is_linked());
+    assert!(own.truncate(0).is_err() && !own.is_linked() && !own.keeps_lock());
     assert_eq!(living.read("/dead/log").await, b"before\nother\n");
     other.unlock();
     assert_eq!(own.try_lock().unwrap(), LockAttempt::Taken);

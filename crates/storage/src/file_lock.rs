@@ -120,6 +120,13 @@ impl FileLock {
         (!kind.locks_bind && !self.is_trusted.load(Ordering::Relaxed)).then_some(kind.name)
     }
 
+    /// Whether the lock, which the caller holds, is still its own: see [`OpenFile::keeps_lock`].
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        let file = self.state().file.clone();
+        file.is_none_or(|file| file.keeps_lock())
+    }
+
     /// The path of the lock file.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -30,6 +30,7 @@ use std::{
     io,
     path::Path,
     sync::{Arc, atomic::AtomicI64, mpsc},
+    time::Duration,
 };
 
 use storage::{FileError, FileResult, FileSystem, Registry};
@@ -47,6 +48,10 @@ use locks::Locks;
 const PART: usize = 256 * 1024;
 /// The bytes that one statement writes or reads, at most.
 const AT_ONCE: usize = 1024 * 1024;
+
+/// How long a thread waits that belongs to no runtime: that of JavaScript, when it releases a lease at its end. The statement
+/// goes on.
+const OUTSIDE: Duration = Duration::from_secs(5);
 
 /// The files of a database.
 struct Files {
@@ -117,10 +122,11 @@ fn wait_for<T: Send + 'static>(
         // The receiver waits.
         let _ = sender.send(work.await);
     });
-    let wait = || receiver.recv();
+    let wait = || receiver.recv().map_err(io::Error::other);
     let outcome = match Handle::try_current().map(|handle| handle.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(wait),
-        _ => wait(),
+        Ok(_) => wait(),
+        Err(_) => receiver.recv_timeout(OUTSIDE).map_err(|_| io::ErrorKind::TimedOut.into()),
     };
-    outcome.unwrap_or_else(|error| Err(FileError::system(operation, path, io::Error::other(error))))
+    outcome.unwrap_or_else(|error| Err(FileError::system(operation, path, error)))
 }

@@ -244,12 +244,24 @@ impl OpenFile for DatabaseFile {
         }
     }
 
+    fn keeps_lock(&self) -> bool {
+        self.token().is_none() || self.place().is_some()
+    }
+
     fn is_linked(&self) -> bool {
         // Appending to a removed file fails, so that a file that is open for this need not be looked at.
         if self.access != Access::Read && self.token().is_none() {
             return !self.is_gone.load(Ordering::Relaxed);
         }
         self.place().is_some()
+    }
+
+    fn length_if_linked(&self) -> FileResult<Option<u64>> {
+        match self.length() {
+            Ok(length) => Ok(Some(length)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn is_at(&self, path: &Path) -> bool {
