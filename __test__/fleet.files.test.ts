@@ -1,7 +1,7 @@
 /** `ContextManager`, `ContextStore` and `RepoMemory` on PostgreSQL: the classes as on disk, and processes without a common directory. */
 
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -128,7 +128,7 @@ describe('storage in place of files', PATIENT, () => {
       found.map((entry) => entry.path),
       [path],
     )
-    const next = await other.supersede(path, { type: 'finding', slug: 'auth-2', content: 'Compared in constant time.' })
+    const next = await other.supersede(path, { type: 'finding', slug: 'auth-2', content: 'Compared in constant time.' }, 'It was fixed')
     assert.equal((await store.list()).length, 2)
     assert.ok(next.path !== path)
     assert.deepEqual((await store.verify()).problems, [])
@@ -149,13 +149,15 @@ describe('storage in place of files', PATIENT, () => {
   })
 
   onServer('the source files of a workspace are read from the local disk', async () => {
-    await using memory = await RepoMemory.open({
-      storage,
-      root: 'mapped',
-      workspace: new URL('..', import.meta.url).pathname,
-    })
-    const symbols = await memory.symbols('lib/storage/storage.ts')
-    assert.ok(symbols.some(({ name }) => name === 'namespaceOf'))
+    const workspace = mkdtempSync(join(tmpdir(), 'agent-context-workspace-'))
+    writeFileSync(join(workspace, 'a.ts'), 'export function found(): void {}\n')
+    await using memory = await RepoMemory.open({ storage, root: 'mapped', workspace })
+    const symbols = await memory.symbols('a.ts')
+    assert.deepEqual(
+      symbols.map(({ name }) => name),
+      ['found'],
+    )
+    rmSync(workspace, { recursive: true })
   })
 
   onServer('handles of one process redeem in another, without a common directory', async () => {
@@ -180,7 +182,7 @@ describe('storage in place of files', PATIENT, () => {
   onServer('a sweep keeps the contexts of a session in another process, and removes them after its end', async () => {
     const child = start('fleet-files.mjs', [storage, 9, 'waits'])
     const handles = JSON.parse(await child.line()) as string[]
-    const retention = { maxFiles: 0, keepPaused: 0, maxPausedBytes: 0 }
+    const retention = { maxFiles: 0, keepPaused: '1s', maxPausedBytes: 0 }
     await using manager = new ContextManager({ storage, contextDir: 'fleet', retention })
     await manager.sweep()
     assert.ok(String((await manager.loadContext(handles[0] ?? '')).result).endsWith('of 9, 0'))

@@ -68,7 +68,7 @@ impl Files {
     pub async fn list(&self, path: &Path) -> FileResult<Vec<FileEntry>> {
         let parameters = Parameters::new().text(directory_of(path)?);
         let at = ("readdir", path);
-        let rows = self.statement(Intent::Read, at, sql::LIST, &parameters).await?;
+        let rows = self.statement(Intent::Read, at, sql::LIST, parameters).await?;
         self.note_clock(rows.first());
         Ok(rows.iter().filter_map(|row| self.entry_of(row)).collect())
     }
@@ -76,14 +76,14 @@ impl Files {
     pub async fn names(&self, path: &Path) -> FileResult<Vec<String>> {
         let parameters = Parameters::new().text(directory_of(path)?);
         let at = ("readdir", path);
-        let rows = self.statement(Intent::Read, at, sql::NAMES, &parameters).await?;
+        let rows = self.statement(Intent::Read, at, sql::NAMES, parameters).await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
     pub async fn directories(&self, path: &Path) -> FileResult<Vec<String>> {
         let at = ("readdir", path);
         let parameters = below(&directory_of(path)?);
-        let rows = self.statement(Intent::Read, at, sql::DIRECTORIES, &parameters).await?;
+        let rows = self.statement(Intent::Read, at, sql::DIRECTORIES, parameters).await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
@@ -91,7 +91,7 @@ impl Files {
         let directory = directory_of(path)?;
         let parameters = below(&directory).text(directory);
         let at = ("readdir", path);
-        let rows = self.statement(Intent::Read, at, sql::CHILDREN, &parameters).await?;
+        let rows = self.statement(Intent::Read, at, sql::CHILDREN, parameters).await?;
         self.note_clock(rows.first());
         let mut children = Children::default();
         for row in rows {
@@ -108,7 +108,7 @@ impl Files {
         let place = Place::of(&path)?;
         let parameters = Parameters::new().text(place.directory).text(place.name);
         let at = ("stat", path.as_path());
-        let rows = self.statement(Intent::Read, at, sql::ENTRY, &parameters).await?;
+        let rows = self.statement(Intent::Read, at, sql::ENTRY, parameters).await?;
         self.note_clock(rows.first());
         Ok(rows.first().and_then(|row| self.entry_of(row)))
     }
@@ -117,7 +117,7 @@ impl Files {
         let directory = directory_of(path)?;
         let parameters = below(&directory).text(directory);
         let at = ("stat", path);
-        let rows = self.statement(Intent::Read, at, sql::HAS_DIRECTORY, &parameters).await?;
+        let rows = self.statement(Intent::Read, at, sql::HAS_DIRECTORY, parameters).await?;
         Ok(rows.first().is_some_and(|row| row.get(0)))
     }
 }

@@ -34,7 +34,7 @@ use std::{
 };
 
 use storage::{FileError, FileResult, FileSystem, Registry};
-use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 
 use crate::{
     connections::runtime,
@@ -94,16 +94,32 @@ fn refused(operation: &'static str, path: &Path, kind: io::ErrorKind) -> FileErr
     FileError::system(operation, path, kind.into())
 }
 
+/// The runtime of the connections.
+fn connections((operation, path): (&'static str, &Path)) -> FileResult<&'static Runtime> {
+    runtime().map_err(|_| {
+        let error = io::Error::other("the thread of the connections could not be started");
+        FileError::system(operation, path, error)
+    })
+}
+
 impl Files {
+    /// Runs a statement on the thread of the connections. On the caller's, it could keep a connection while all threads of the
+    /// caller's runtime wait for one, in blocking operations.
     async fn statement(
         &self,
         intent: Intent,
-        (operation, path): (&'static str, &Path),
-        sql: &str,
-        parameters: &Parameters,
+        at: (&'static str, &Path),
+        sql: &'static str,
+        parameters: impl Into<Arc<Parameters>>,
     ) -> FileResult<Vec<tokio_postgres::Row>> {
-        let rows = self.database.statement(intent, sql, parameters).await;
-        rows.map_err(|failure| failed(operation, path, failure))
+        let (database, parameters) = (Arc::clone(&self.database), parameters.into());
+        let sent = connections(at)?
+            .spawn(async move { database.statement(intent, sql, &parameters).await });
+        let (operation, path) = at;
+        match sent.await {
+            Ok(rows) => rows.map_err(|failure| failed(operation, path, failure)),
+            Err(error) => Err(FileError::system(operation, path, io::Error::other(error))),
+        }
     }
 }
 
@@ -113,10 +129,7 @@ fn wait_for<T: Send + 'static>(
     (operation, path): (&'static str, &Path),
     work: impl Future<Output = FileResult<T>> + Send + 'static,
 ) -> FileResult<T> {
-    let runtime = runtime().map_err(|_| {
-        let error = io::Error::other("the thread of the connections could not be started");
-        FileError::system(operation, path, error)
-    })?;
+    let runtime = connections((operation, path))?;
     let (sender, receiver) = mpsc::sync_channel(1);
     runtime.spawn(async move {
         // The receiver waits.

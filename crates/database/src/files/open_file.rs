@@ -43,9 +43,11 @@ impl Files {
         let place = Place::of(path)?;
         let parameters =
             Parameters::new().id(Uuid::new_v4()).text(place.directory).text(place.name);
+        let parameters = Arc::new(parameters);
         for _ in 0..ATTEMPTS {
             let at = ("open", path);
-            let rows = self.statement(Intent::Write, at, sql::OPEN, &parameters).await?;
+            let rows =
+                self.statement(Intent::Write, at, sql::OPEN, Arc::clone(&parameters)).await?;
             // No row: another process created it while this statement ran.
             if let Some(row) = rows.first() {
                 return Ok(row.get(0));
@@ -61,7 +63,7 @@ impl Files {
                 let place = Place::of(&path)?;
                 let parameters = Parameters::new().text(place.directory).text(place.name);
                 let at = ("open", path.as_path());
-                let rows = self.statement(Intent::Read, at, sql::FIND, &parameters).await?;
+                let rows = self.statement(Intent::Read, at, sql::FIND, parameters).await?;
                 let found = rows.first().map(|row| row.get(0));
                 found.ok_or_else(|| refused("open", &path, io::ErrorKind::NotFound))?
             }
@@ -89,7 +91,7 @@ impl Files {
                 .number(number(piece.len()))
                 .numbers(starts)
                 .byte_strings(bytes);
-            self.change(("write", path), sql::APPEND, &parameters).await?;
+            self.change(("write", path), sql::APPEND, parameters).await?;
         }
         Ok(())
     }
@@ -98,12 +100,12 @@ impl Files {
     async fn change(
         &self,
         at: (&'static str, &Path),
-        sql: &str,
-        parameters: &Parameters,
+        sql: &'static str,
+        parameters: Parameters,
     ) -> FileResult<()> {
-        let (operation, path) = at;
+        let ((operation, path), parameters) = (at, Arc::new(parameters));
         for _ in 0..ATTEMPTS {
-            let rows = self.statement(Intent::Write, at, sql, parameters).await?;
+            let rows = self.statement(Intent::Write, at, sql, Arc::clone(&parameters)).await?;
             let Some(row) = rows.first() else { continue };
             if row.get(0) {
                 return Ok(());
@@ -151,7 +153,7 @@ impl DatabaseFile {
         self.wait_for("stat", async |files, path, id| {
             let at = ("stat", path.as_path());
             let parameters = Parameters::new().id(id);
-            let rows = files.statement(Intent::Read, at, sql::STATUS, &parameters).await?;
+            let rows = files.statement(Intent::Read, at, sql::STATUS, parameters).await?;
             let missing = || refused("stat", &path, io::ErrorKind::NotFound);
             let row = rows.first().ok_or_else(missing)?;
             let place = Place { directory: row.get(1), name: row.get(2) };
@@ -216,7 +218,7 @@ impl OpenFile for DatabaseFile {
         self.wait_for("ftruncate", move |files, path, id| async move {
             let length = i64::try_from(length).unwrap_or(i64::MAX);
             let parameters = Parameters::new().id(id).optional_id(token).number(length);
-            files.change(("ftruncate", &path), sql::TRUNCATE, &parameters).await
+            files.change(("ftruncate", &path), sql::TRUNCATE, parameters).await
         })
     }
 

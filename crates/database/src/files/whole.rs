@@ -4,6 +4,7 @@ use std::{
     collections::HashMap,
     io::ErrorKind::{AlreadyExists, NotFound},
     path::Path,
+    sync::Arc,
 };
 
 use storage::{Contents, FileResult, Payload};
@@ -55,11 +56,11 @@ impl Files {
             .numbers(starts)
             .byte_strings(bytes);
         if existing == Existing::Replace {
-            let gone = self.statement(Intent::Write, at, sql::REPLACE, &parameters).await?;
+            let gone = self.statement(Intent::Write, at, sql::REPLACE, parameters).await?;
             self.note_removed(&gone);
             return Ok(());
         }
-        self.create(path, &place, id, &parameters).await
+        self.create(path, &place, id, parameters.into()).await
     }
 
     /// Creates an empty file, and returns its id.
@@ -72,7 +73,7 @@ impl Files {
             .number(0)
             .numbers(Vec::new())
             .byte_strings(Vec::new());
-        self.create(path, &place, id, &parameters).await?;
+        self.create(path, &place, id, parameters.into()).await?;
         Ok(id)
     }
 
@@ -81,11 +82,12 @@ impl Files {
         path: &Path,
         place: &Place,
         id: Uuid,
-        parameters: &Parameters,
+        parameters: Arc<Parameters>,
     ) -> FileResult<()> {
         let at = ("open", path);
         for _ in 0..ATTEMPTS {
-            let rows = self.statement(Intent::Write, at, sql::CREATE, parameters).await?;
+            let rows =
+                self.statement(Intent::Write, at, sql::CREATE, Arc::clone(&parameters)).await?;
             if rows.first().is_some_and(|row| row.get(0)) {
                 return Ok(());
             }
@@ -116,11 +118,11 @@ impl Files {
             .number(number(contents.len()))
             .numbers(Vec::new())
             .byte_strings(Vec::new());
-        self.statement(Intent::Write, at, sql::CREATE, &unfinished).await?;
+        self.statement(Intent::Write, at, sql::CREATE, unfinished).await?;
         for (piece, start) in contents.chunks(AT_ONCE).zip((0..).step_by(AT_ONCE)) {
             let (starts, bytes) = parts(start, piece);
             let parameters = Parameters::new().id(id).numbers(starts).byte_strings(bytes);
-            self.statement(Intent::Write, at, sql::ADD_PARTS, &parameters).await?;
+            self.statement(Intent::Write, at, sql::ADD_PARTS, parameters).await?;
         }
         let named = match existing {
             Existing::Refuse => self.give_new_name(path, place, id).await,
@@ -129,17 +131,17 @@ impl Files {
         if named.is_err() {
             let own = Parameters::new().text(UNFINISHED).text(id.to_string());
             // If this fails, the file is removed when it is abandoned. The first error is the one to report.
-            let _ = self.statement(Intent::Write, at, sql::REMOVE, &own).await;
+            let _ = self.statement(Intent::Write, at, sql::REMOVE, own).await;
         }
         let abandoned = Parameters::new().text(UNFINISHED).number(ABANDONED);
         // The next long file tries again.
-        let _ = self.statement(Intent::Write, at, sql::REMOVE_UNFINISHED, &abandoned).await;
+        let _ = self.statement(Intent::Write, at, sql::REMOVE_UNFINISHED, abandoned).await;
         named
     }
 
     async fn find(&self, at: (&'static str, &Path), place: &Place) -> FileResult<Option<Uuid>> {
         let parameters = Parameters::new().text(place.directory.clone()).text(place.name.clone());
-        let rows = self.statement(Intent::Read, at, sql::FIND, &parameters).await?;
+        let rows = self.statement(Intent::Read, at, sql::FIND, parameters).await?;
         Ok(rows.first().map(|row| row.get(0)))
     }
 
@@ -163,7 +165,7 @@ impl Files {
         let parameters =
             Parameters::new().id(id).text(place.directory.clone()).text(place.name.clone());
         let at = ("rename", to);
-        let rows = self.statement(Intent::Write, at, sql::RENAME_NEW, &parameters).await?;
+        let rows = self.statement(Intent::Write, at, sql::RENAME_NEW, parameters).await?;
         if rows.is_empty() {
             let is_taken = self.find(at, place).await?.is_some();
             return Err(refused("rename", to, if is_taken { AlreadyExists } else { NotFound }));
@@ -176,7 +178,7 @@ impl Files {
         let parameters =
             Parameters::new().id(id).text(place.directory.clone()).text(place.name.clone());
         let rows =
-            self.statement(Intent::Write, ("rename", to), sql::RENAME_OVER, &parameters).await?;
+            self.statement(Intent::Write, ("rename", to), sql::RENAME_OVER, parameters).await?;
         let Some(row) = rows.first().filter(|row| row.get(0)) else {
             return Err(refused("rename", to, NotFound));
         };
@@ -191,8 +193,7 @@ impl Files {
     pub async fn remove(&self, path: &Path) -> FileResult<bool> {
         let place = Place::of(path)?;
         let parameters = Parameters::new().text(place.directory).text(place.name);
-        let gone =
-            self.statement(Intent::Write, ("unlink", path), sql::REMOVE, &parameters).await?;
+        let gone = self.statement(Intent::Write, ("unlink", path), sql::REMOVE, parameters).await?;
         self.note_removed(&gone);
         Ok(!gone.is_empty())
     }
@@ -253,7 +254,7 @@ impl Files {
         let limit = i64::try_from(limit.min(AT_ONCE as u64)).unwrap_or_default();
         let names = names.into_iter().map(Some).collect();
         let parameters = Parameters::new().text(directory).texts(names).number(limit);
-        let rows = self.statement(Intent::Read, at, sql::READ, &parameters).await?;
+        let rows = self.statement(Intent::Read, at, sql::READ, parameters).await?;
         let mut found: HashMap<String, (Uuid, Contents)> = HashMap::new();
         for row in rows {
             let length = u64::try_from(row.get::<_, i64>(2)).unwrap_or_default();
@@ -288,7 +289,7 @@ impl Files {
             .number(bound(end))
             .number(bound(start).saturating_sub(number(PART)));
         let rows =
-            self.statement(Intent::Read, ("read", path), sql::READ_RANGE, &parameters).await?;
+            self.statement(Intent::Read, ("read", path), sql::READ_RANGE, parameters).await?;
         if rows.is_empty() {
             return Err(refused("read", path, NotFound));
         }
