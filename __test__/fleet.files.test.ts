@@ -128,9 +128,13 @@ describe('storage in place of files', PATIENT, () => {
       found.map((entry) => entry.path),
       [path],
     )
-    const next = await other.supersede(path, { type: 'finding', slug: 'auth-2', content: 'Compared in constant time.' }, 'It was fixed')
+    const next = await other.supersede(
+      path,
+      { type: 'finding', slug: 'auth-2', content: 'Compared in constant time.' },
+      'It was fixed',
+    )
     assert.equal((await store.list()).length, 2)
-    assert.ok(next.path !== path)
+    assert.ok(next.replacement.path !== path)
     assert.deepEqual((await store.verify()).problems, [])
   })
 
