@@ -652,6 +652,45 @@ declare class ContextHistory {
 
 declare const DEFAULT_HISTORY_PATH = ".wink/context.jsonl";
 
+/** Public types of the option `storage`. */
+/** A database in which a class keeps its data, in place of files. */
+interface StorageOptions {
+    /**
+     * The URL of a PostgreSQL database, such as `'postgres://user@host:5432/database'`. Several hosts may be given, separated by
+     * commas. `sslmode=disable` turns encryption off; every other mode verifies the server's certificate.
+     */
+    url: string;
+    /**
+     * The schema with the tables of this package: lower-case letters, digits and `_`. It is created if the role may create it. Give
+     * each tenant a schema and a role of its own: a namespace is no boundary.
+     * @default 'agent_context'
+     */
+    schema?: string | null | undefined;
+    /**
+     * The largest number of connections of this process. All objects with equal options share them.
+     * @default 4
+     */
+    pool?: number | null | undefined;
+    /**
+     * How long a call may take, in ms, with everything that is repeated after lost connections and conflicts. After that, it
+     * rejects with `ERR_CONTEXT_TIMEOUT` or `ERR_CONTEXT_STORAGE`.
+     * @default 30000
+     */
+    timeout?: number | null | undefined;
+    /** Returns the password of each new connection, for tokens that expire. Without it, the URL's password is used. */
+    credentials?: (() => string | Promise<string>) | null | undefined;
+    /**
+     * `false` turns encryption off. `ca` has certificates in the PEM format, which are trusted in place of the system's. Connections
+     * within the machine are not encrypted unless `ca` is set.
+     */
+    tls?: false | StorageTlsOptions | null | undefined;
+}
+/** Options of encrypted connections to a database. */
+interface StorageTlsOptions {
+    /** Certificates in the PEM format. */
+    ca: string;
+}
+
 /** Public types of the context manager: its options, pointers and stored contexts. */
 
 /** A small description of one stored tool output, with the path to load it. Pointers are deep copies: changing one does not affect the manager. */
@@ -911,6 +950,12 @@ interface ContextManagerOptions {
     allowShared?: boolean | null | undefined;
     /** A file system that is used instead of the local disk. */
     fileSystem?: IFileSystem | null | undefined;
+    /**
+     * A PostgreSQL database instead of the local disk, which many machines share: its URL, or options. `contextDir` is then a namespace in
+     * the database, with `/` between its parts, and is not resolved against the home or the working directory. Excludes `fileSystem`.
+     * See docs/guides/fleet.md.
+     */
+    storage?: string | StorageOptions | null | undefined;
     /**
      * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
      * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
@@ -2002,6 +2047,12 @@ interface RepoMemoryOptions extends RepoHashOptions {
      */
     fileSystem?: IFileSystem | null | undefined;
     /**
+     * A PostgreSQL database instead of the local disk, which many machines share: its URL, or options. `root` is then a namespace in
+     * the database, with `/` between its parts, and is not resolved against the home or the working directory. Excludes `fileSystem`.
+     * See docs/guides/fleet.md.
+     */
+    storage?: string | StorageOptions | null | undefined;
+    /**
      * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
      * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
      * call may still take effect.
@@ -2300,7 +2351,7 @@ type RepoMemoryMigration = ({
     /** The hash under which the repository's memory was stored. */
     fromRepoHash: string;
     fromWorkspace?: null | undefined;
-}) & Omit<RepoMemoryOptions, 'onDebug' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'> & {
+}) & Omit<RepoMemoryOptions, 'onDebug' | 'storage' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'> & {
     /** The folder in which the repository is now. */
     workspace: string;
 };
@@ -2998,6 +3049,12 @@ interface ContextStoreOptions {
     durability?: 'full' | 'process' | null | undefined;
     /** A file system that is used instead of the local disk. */
     fileSystem?: IFileSystem | null | undefined;
+    /**
+     * A PostgreSQL database instead of the local disk, which many machines share: its URL, or options. `path` is then a namespace in
+     * the database, with `/` between its parts, and is not resolved against the home or the working directory. Excludes `fileSystem`.
+     * See docs/guides/fleet.md.
+     */
+    storage?: string | StorageOptions | null | undefined;
     /**
      * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
      * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the

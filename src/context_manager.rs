@@ -20,6 +20,7 @@ use redaction::{Redacted, Redaction};
 use storage::{Durability, Payload};
 
 use super::{
+    database::NativeDatabase,
     file_system::{self, NativeFileSystem},
     numbers::{count, number, size, time, whole},
     outbox::{Outbox, Queue},
@@ -136,10 +137,11 @@ impl NativeManager {
         outbox: &Outbox,
         options: NativeOptions,
         redactor: Option<ClassInstance<'_, NativeRedactor>>,
+        database: Option<ClassInstance<'_, NativeDatabase>>,
     ) -> Self {
         let queue = outbox.queue();
         let redaction = redactor.map(|redactor| redactor.source());
-        let file_system = file_system::of(&queue, options.file_system);
+        let file_system = file_system::chosen(&queue, options.file_system, database.as_deref());
         let debug = queue.debug(options.id, options.has_debug, redaction.clone());
         let reports_redaction = options.reports_redaction;
         let options = ManagerOptions {

@@ -14,6 +14,7 @@ use storage::Durability;
 
 use super::{
     answers::{Outcome, answer, redacted_json},
+    database::NativeDatabase,
     file_system::{self, NativeFileSystem},
     numbers::{size, whole},
     outbox::{Outbox, Queue},
@@ -77,10 +78,11 @@ impl NativeStore {
         outbox: &Outbox,
         options: NativeStoreOptions,
         redactor: Option<ClassInstance<'_, NativeRedactor>>,
+        database: Option<ClassInstance<'_, NativeDatabase>>,
     ) -> Self {
         let queue = outbox.queue();
         let redaction = redactor.map(|redactor| redactor.source());
-        let file_system = file_system::of(&queue, options.file_system);
+        let file_system = file_system::chosen(&queue, options.file_system, database.as_deref());
         let debug = queue.debug(options.id, options.has_debug, redaction.clone());
         let options = StoreOptions {
             directory: PathBuf::from(options.path),

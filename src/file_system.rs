@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 use storage::{Contents, FileEntry, FileError, FileFuture, FileSystem, LocalDisk, Origin, Payload};
 
-use super::{numbers::whole, outbox::Queue};
+use super::{database::NativeDatabase, numbers::whole, outbox::Queue};
 
 /// Owner-only permissions.
 const DIRECTORY_MODE: u32 = 0o700;
@@ -63,6 +63,18 @@ struct Thrown {
 }
 
 type Outcome<T> = std::result::Result<T, FileError>;
+
+/// The files of a database or the injected file system, or the local disk without either.
+pub fn chosen(
+    queue: &Arc<Queue>,
+    options: Option<NativeFileSystem>,
+    database: Option<&NativeDatabase>,
+) -> Arc<dyn FileSystem> {
+    match database {
+        Some(database) => database::file_system(&database.database()),
+        None => of(queue, options),
+    }
+}
 
 /// The injected file system, or the local disk without one.
 pub fn of(queue: &Arc<Queue>, options: Option<NativeFileSystem>) -> Arc<dyn FileSystem> {

@@ -24,6 +24,7 @@ use storage::{Durability, FileSystem, LocalDisk, Payload};
 
 use super::{
     answers::{Outcome, answer, redacted, redacted_json},
+    database::NativeDatabase,
     file_system::{self, NativeFileSystem},
     numbers::{size, whole},
     outbox::{Outbox, Queue},
@@ -190,6 +191,7 @@ impl NativeRepoMemory {
         outbox: &Outbox,
         options: NativeRepoMemoryOptions,
         redactor: Option<ClassInstance<'_, NativeRedactor>>,
+        database: Option<ClassInstance<'_, NativeDatabase>>,
     ) -> Result<Self> {
         let queue = outbox.queue();
         let redaction = redactor.map(|redactor| redactor.source());
@@ -204,7 +206,7 @@ impl NativeRepoMemory {
             None => (None, None),
         };
         let prefix = options.file_system.as_ref().map(|file_system| file_system.prefix.clone());
-        let file_system = file_system::of(&queue, options.file_system);
+        let file_system = file_system::chosen(&queue, options.file_system, database.as_deref());
         let options = MemoryOptions {
             directory: PathBuf::from(options.directory),
             prefix,

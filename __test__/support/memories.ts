@@ -3,18 +3,19 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RepoMemory, type RepoMemoryOptions } from '../../dist/index.js'
+import { inDatabase } from './postgres.ts'
 
 /** A repository of which nothing is known but this. */
 export const HASH = '0123456789abcdef'.repeat(4)
 
 /** A memory that is quick: what survives the loss of power is tested elsewhere. */
 export function memoryIn(root: string, options: RepoMemoryOptions = {}): Promise<RepoMemory> {
-  return RepoMemory.open({ repoHash: HASH, root, durability: 'process', ...options })
+  return RepoMemory.open({ repoHash: HASH, root, durability: 'process', ...inDatabase(options), ...options })
 }
 
 /** As `memoryIn`, of a folder. */
 export function memoryOf(workspace: string, root: string, options: RepoMemoryOptions = {}): Promise<RepoMemory> {
-  return RepoMemory.open({ workspace, root, durability: 'process', ...options })
+  return RepoMemory.open({ workspace, root, durability: 'process', ...inDatabase(options), ...options })
 }
 
 export const memoryFile = ({ directory }: { directory: string }): string => join(directory, 'memory.json')

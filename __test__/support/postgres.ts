@@ -16,6 +16,11 @@ const { AGENT_CONTEXT_TEST_DATABASE, CI } = process.env
 /** The URL of a database for all tests of a run, which a parent process has started. */
 export const testDatabase: string | undefined = AGENT_CONTEXT_TEST_DATABASE || undefined
 
+/** The option `storage` for tests that are run once more on `testDatabase`. */
+export function inDatabase(options: { fileSystem?: unknown }): { storage?: string } {
+  return testDatabase === undefined || options.fileSystem !== undefined ? {} : { storage: testDatabase }
+}
+
 export interface PostgresServer {
   readonly port: number
   readonly url: string

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { ContextStore, type ContextStoreOptions, type NewStoreEntry } from '../../dist/index.js'
+import { inDatabase } from './postgres.ts'
 
 const VARIABLES = ['SFA_CONTEXT_STORE', 'SFA_SESSION_ID']
 // The user who runs the tests may have set them.
@@ -37,7 +38,7 @@ function set(variables: readonly [string, string | undefined][]): void {
 
 /** A store that is quick: what survives the loss of power is tested elsewhere. */
 export function storeIn(path: string, options: Partial<ContextStoreOptions> = {}): ContextStore {
-  return new ContextStore({ agent: 'code-reviewer', path, durability: 'process', ...options })
+  return new ContextStore({ agent: 'code-reviewer', path, durability: 'process', ...inDatabase(options), ...options })
 }
 
 /** A new entry of which nothing matters. */

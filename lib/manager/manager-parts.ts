@@ -7,6 +7,7 @@ import type { TaskId } from '../arguments/types.ts'
 import { Embeddings } from '../embedding/embeddings.ts'
 import { type Hooks, outbox, registerHooks } from '../native/border.ts'
 import { checkRedaction } from '../redaction/redaction.ts'
+import { storageOf } from '../storage/storage.ts'
 import { AnswerMarks, registerMarks } from './answer-marks.ts'
 import { Offloading } from './offload.ts'
 import { CheckedPolicy } from './offload-policy.ts'
@@ -47,11 +48,22 @@ export function managerParts<Task extends TaskId>(
 ): ManagerParts<Task> {
   const wanted = optional(given, 'options', managerOptions) ?? {}
   const redaction = checkRedaction(wanted.redaction, 'redaction')
-  const options = checkOptions(wanted, redaction)
+  const storage = storageOf(wanted)
+  const options = checkOptions(wanted, redaction, storage)
   const closeTimeout = checkCloseTimeout(wanted.closeTimeout)
-  const hooks: Hooks = { fileSystem: wanted.fileSystem ?? undefined, onDebug: wanted.onDebug ?? undefined, redaction }
+  const hooks: Hooks = {
+    fileSystem: wanted.fileSystem ?? undefined,
+    onDebug: wanted.onDebug ?? undefined,
+    redaction,
+    passwords: storage?.passwords,
+  }
   const policy = new CheckedPolicy(wanted.offload)
-  const native = new NativeManager(outbox, { ...options, id: registerHooks(hooks) }, redaction?.redactor.native)
+  const native = new NativeManager(
+    outbox,
+    { ...options, id: registerHooks(hooks) },
+    redaction?.redactor.native,
+    storage?.native,
+  )
   const marks = new AnswerMarks(native, hooks)
   registerMarks(manager, marks)
   const saving = new Saving(native, hooks, options, wanted)

@@ -48,6 +48,7 @@ export const managerOptions = knownOptions<ContextManagerOptions>('ContextManage
   trustLocks: true,
   allowShared: true,
   fileSystem: true,
+  storage: true,
   fileSystemTimeout: true,
   closeTimeout: true,
   describe: true,

@@ -15,6 +15,7 @@ import { invalidArgument } from '../arguments/errors.ts'
 import { checkFileSystemTimeout } from '../arguments/timeouts.ts'
 import { checkFileSystem, describeFileSystem, resolveDirectory } from '../native/file-system.ts'
 import { type Redacting, refuseSecret } from '../redaction/redaction.ts'
+import { namespaceDirectory, type Storage } from '../storage/storage.ts'
 import { retentionOptions } from './option-names.ts'
 import type { ContextManagerOptions } from './types.ts'
 
@@ -33,14 +34,16 @@ const MAXIMUM_SESSION_ID_LENGTH = 200
 export type CheckedOptions = Omit<NativeOptions, 'id'>
 
 /** Checks the options of a manager, except those of redaction. */
-export function checkOptions(options: ContextManagerOptions, redaction: Redacting | undefined): CheckedOptions {
+export function checkOptions(
+  options: ContextManagerOptions,
+  redaction: Redacting | undefined,
+  storage: Storage | undefined,
+): CheckedOptions {
   const fileSystem = optional(options.fileSystem, 'fileSystem', checkFileSystem)
   const timeout = checkFileSystemTimeout(options.fileSystemTimeout)
-  const directory = resolveDirectory(
-    optional(options.contextDir, 'contextDir', checkPath) ?? DEFAULT_CONTEXT_DIRECTORY,
-    'contextDir',
-    fileSystem,
-  )
+  const path = optional(options.contextDir, 'contextDir', checkPath) ?? DEFAULT_CONTEXT_DIRECTORY
+  const directory =
+    storage === undefined ? resolveDirectory(path, 'contextDir', fileSystem) : namespaceDirectory(path, 'contextDir')
   for (const name of ['shouldPersist', 'describe', 'onDebug'] as const) {
     optional(options[name], name, checkFunction)
   }

@@ -3,6 +3,7 @@
 import type { CancellationOptions, TaskId, Time } from '../arguments/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionFinding, RedactionOptions } from '../redaction/types.ts'
+import type { StorageOptions } from '../storage/types.ts'
 import type { OffloadPolicy } from './offload-types.ts'
 
 /** A small description of one stored tool output, with the path to load it. Pointers are deep copies: changing one does not affect the manager. */
@@ -269,6 +270,12 @@ export interface ContextManagerOptions {
   allowShared?: boolean | null | undefined
   /** A file system that is used instead of the local disk. */
   fileSystem?: IFileSystem | null | undefined
+  /**
+   * A PostgreSQL database instead of the local disk, which many machines share: its URL, or options. `contextDir` is then a namespace in
+   * the database, with `/` between its parts, and is not resolved against the home or the working directory. Excludes `fileSystem`.
+   * See docs/guides/fleet.md.
+   */
+  storage?: string | StorageOptions | null | undefined
   /**
    * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
    * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the

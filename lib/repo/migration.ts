@@ -6,7 +6,7 @@ import { contextError } from '../arguments/errors.ts'
 import { operate, outbox } from '../native/border.ts'
 import { checkRedaction } from '../redaction/redaction.ts'
 import { repoMigration } from './option-names.ts'
-import { checkBranchScope, checkRepoHash, checkStorage, checkWorkspace, reading } from './options.ts'
+import { checkBranchScope, checkChanges, checkRepoHash, checkWorkspace, reading } from './options.ts'
 import type { MigrateReport, RepoMemoryMigration } from './types.ts'
 
 export function migrate(options: RepoMemoryMigration): Promise<MigrateReport> {
@@ -33,7 +33,7 @@ function checkMigration(options: RepoMemoryMigration): object {
   }
   return {
     ...from,
-    ...checkStorage(options),
+    ...checkChanges(options),
     workspace: checkWorkspace(workspace, 'workspace'),
     branchScope: checkBranchScope(options.branchScope),
   }

@@ -18,7 +18,9 @@ const REPO_HASH: Names<RepoHashOptions> = {
   branchScope: true,
 }
 
-const REPO_STORAGE: Names<Omit<RepoMemoryOptions, 'onDebug' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'>> = {
+const REPO_STORAGE: Names<
+  Omit<RepoMemoryOptions, 'onDebug' | 'storage' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'>
+> = {
   ...REPO_HASH,
   root: true,
   durability: true,
@@ -39,6 +41,7 @@ export const repoMemoryOptions = knownOptions<RepoMemoryLocation & RepoMemoryOpt
   workspace: true,
   repoHash: true,
   fileSystem: true,
+  storage: true,
   fileSystemTimeout: true,
   closeTimeout: true,
   onDebug: true,

@@ -7,6 +7,7 @@ import { asContextError, contextError, invalidArgument } from '../arguments/erro
 import { checkCloseTimeout, checkFileSystemTimeout } from '../arguments/timeouts.ts'
 import { checkFileSystem, directoryBelow, resolveDirectory } from '../native/file-system.ts'
 import type { IFileSystem } from '../native/types.ts'
+import { namespaceDirectory, namespaceOf, type Storage, storageOf } from '../storage/storage.ts'
 import type { BranchScope, RepoMemoryLocation, RepoMemoryOptions } from './types.ts'
 
 export const DEFAULT_REPO_MEMORY_ROOT = '~/.codex-toolloop'
@@ -24,14 +25,15 @@ export type CheckedRepoOptions = Omit<NativeRepoMemoryOptions, 'id' | 'directory
   readonly root: string
 }
 
-/** The options of the storage: where memories are, and how they are changed. */
-export type CheckedStorage = Omit<CheckedRepoOptions, 'hasDebug'>
+/** Where memories are, and how they are changed. */
+export type CheckedChanges = Omit<CheckedRepoOptions, 'hasDebug'>
 
-/** The injected file system of a memory, with its timeouts. */
+/** The injected file system or the database of a memory, with its timeouts. */
 export interface CheckedFileSystem {
   readonly fileSystem: IFileSystem | undefined
   readonly fileSystemTimeout: number
   readonly closeTimeout: number
+  readonly storage: Storage | undefined
 }
 
 /** Reads the arguments of a call. An error in it is converted to one with a code. */
@@ -44,9 +46,9 @@ export function reading<T>(call: string, read: () => T): T {
 }
 
 /** Checks the options, except those of redaction and of the file system. */
-export function checkRepoOptions(options: RepoMemoryOptions, fileSystem?: IFileSystem): CheckedRepoOptions {
+export function checkRepoOptions(options: RepoMemoryOptions, place?: CheckedFileSystem): CheckedRepoOptions {
   optional(options.onDebug, 'onDebug', checkFunction)
-  return { ...checkStorage(options, fileSystem), hasDebug: typeof options.onDebug === 'function' }
+  return { ...checkChanges(options, place), hasDebug: typeof options.onDebug === 'function' }
 }
 
 /** Checks the injected file system and its timeouts. */
@@ -55,17 +57,21 @@ export function checkRepoFileSystem(options: RepoMemoryOptions): CheckedFileSyst
     fileSystem: optional(options.fileSystem, 'fileSystem', checkFileSystem),
     fileSystemTimeout: checkFileSystemTimeout(options.fileSystemTimeout),
     closeTimeout: checkCloseTimeout(options.closeTimeout),
+    storage: storageOf(options),
   }
 }
 
-/** Checks the options of the storage. */
-export function checkStorage(
-  options: Omit<RepoMemoryOptions, 'onDebug' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'>,
-  fileSystem?: IFileSystem,
-): CheckedStorage {
+/** Checks where memories are, and the options of changes. */
+export function checkChanges(
+  options: Omit<RepoMemoryOptions, 'onDebug' | 'storage' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'>,
+  place?: CheckedFileSystem,
+): CheckedChanges {
   const root = optional(options.root, 'root', checkPath) ?? DEFAULT_REPO_MEMORY_ROOT
   return {
-    root: resolveDirectory(root, 'root', fileSystem).directory,
+    root:
+      place?.storage === undefined
+        ? resolveDirectory(root, 'root', place?.fileSystem).directory
+        : namespaceOf(root, 'root'),
     isDurable: (optional(options.durability, 'durability', checkDurability) ?? 'full') === 'full',
     lockTimeout: optional(options.lockTimeout, 'lockTimeout', checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
     maxSummaries: checkBound(options.maxSummaries ?? DEFAULT_MAXIMUM_SUMMARIES, 'maxSummaries'),
@@ -116,8 +122,11 @@ export function checkRepoHash(value: string, name: string): string {
 export function repoDirectory(
   root: string,
   repoHash: string,
-  fileSystem: IFileSystem | undefined,
+  { fileSystem, storage }: CheckedFileSystem,
 ): { directory: string; prefix: string } {
+  if (storage !== undefined) {
+    return namespaceDirectory(`${root}/${REPOSITORIES}/${repoHash}`, 'root')
+  }
   return directoryBelow(root, [REPOSITORIES, repoHash], fileSystem)
 }
 

@@ -105,9 +105,9 @@ export class RepoMemory {
       )
     }
     const { repoHash, identity, options, place, hooks } = opened
-    const { fileSystem, fileSystemTimeout, closeTimeout } = place
+    const { fileSystem, fileSystemTimeout, closeTimeout, storage } = place
     const { root, ...more } = options
-    const { directory, prefix } = repoDirectory(root, repoHash, fileSystem)
+    const { directory, prefix } = repoDirectory(root, repoHash, place)
     this.#repoHash = repoHash
     this.#directory = directory
     this.#prefix = prefix
@@ -124,6 +124,7 @@ export class RepoMemory {
         ...(fileSystem === undefined ? {} : { fileSystem: describeFileSystem(fileSystem, prefix, fileSystemTimeout) }),
       },
       hooks.redaction?.redactor.native,
+      storage?.native,
     )
     this.#embeddings = new Embeddings(hooks, this.#native)
     debug(hooks, 'RepoMemory opened', { directory: this.#directory, workspace: this.#workspace })
@@ -145,11 +146,12 @@ export class RepoMemory {
         place,
         location: checkLocation(options),
         branchScope: checkBranchScope(options.branchScope),
-        checked: checkRepoOptions(options, place.fileSystem),
+        checked: checkRepoOptions(options, place),
         hooks: {
           fileSystem: place.fileSystem,
           onDebug: options.onDebug ?? undefined,
           redaction: checkRedaction(options.redaction, 'redaction'),
+          passwords: place.storage?.passwords,
         },
       }
     })

@@ -4,6 +4,7 @@ import type { CancellationOptions } from '../arguments/types.ts'
 import type { EmbedOptions } from '../embedding/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
+import type { StorageOptions } from '../storage/types.ts'
 
 /**
  * Whether each branch has its own memory (`'perBranch'`), or all branches and work trees of a repository share one
@@ -50,6 +51,12 @@ export interface RepoMemoryOptions extends RepoHashOptions {
    * because `fileSystem` stores only texts.
    */
   fileSystem?: IFileSystem | null | undefined
+  /**
+   * A PostgreSQL database instead of the local disk, which many machines share: its URL, or options. `root` is then a namespace in
+   * the database, with `/` between its parts, and is not resolved against the home or the working directory. Excludes `fileSystem`.
+   * See docs/guides/fleet.md.
+   */
+  storage?: string | StorageOptions | null | undefined
   /**
    * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
    * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
@@ -385,7 +392,7 @@ export type RepoMemoryMigration = (
       fromWorkspace?: null | undefined
     }
 ) &
-  Omit<RepoMemoryOptions, 'onDebug' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'> & {
+  Omit<RepoMemoryOptions, 'onDebug' | 'storage' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'> & {
     /** The folder in which the repository is now. */
     workspace: string
   }

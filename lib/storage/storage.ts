@@ -58,6 +58,24 @@ export function namespaceOf(path: string, name: string): string {
   return `/${segments.join('/')}`
 }
 
+/** As {@link namespaceOf} for a directory, and the same with a separator at its end. */
+export function namespaceDirectory(path: string, name: string): { directory: string; prefix: string } {
+  const directory = namespaceOf(path, name)
+  return { directory, prefix: `${directory}/` }
+}
+
+/** Checks the option `storage` of an object that can also use a `fileSystem`. */
+export function storageOf(options: {
+  storage?: string | StorageOptions | null | undefined
+  fileSystem?: unknown
+}): Storage | undefined {
+  const storage = optional(options.storage, 'storage', checkStorage)
+  if (storage !== undefined) {
+    refuseWithStorage({ fileSystem: options.fileSystem }, ['fileSystem'])
+  }
+  return storage
+}
+
 function passwordSource(credentials: () => string | Promise<string>, name: string): PasswordSource {
   checkFunction(credentials, name)
   let source = passwordSources.get(credentials)

@@ -11,6 +11,7 @@ import { Embeddings } from '../embedding/embeddings.ts'
 import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
 import { checkRedaction, reportRedaction } from '../redaction/redaction.ts'
 import type { RedactionFinding } from '../redaction/types.ts'
+import { storageOf } from '../storage/storage.ts'
 import { checkChange, checkEntryPath, checkNewEntry, checkSaying, type EntryBounds } from './entry.ts'
 import { SessionFiles } from './files.ts'
 import { checkHousekeeping, housekeep } from './housekeeping.ts'
@@ -71,19 +72,34 @@ export class ContextStore {
   readonly #hooks: Hooks
   readonly #embeddings: Embeddings
   readonly #files: SessionFiles
+  /** What separates the parts of an entry's absolute path. */
+  readonly #separator: string
 
   /** Does not access the disk: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
   constructor(options: ContextStoreOptions) {
     storeOptions(options, 'options')
     const redaction = checkRedaction(options.redaction, 'redaction')
-    const { checked, prefix } = checkStoreOptions(options, redaction)
+    const storage = storageOf(options)
+    const { checked, prefix } = checkStoreOptions(options, redaction, storage)
     this.#options = checked
     this.#prefix = prefix
     this.#closeTimeout = checkCloseTimeout(options.closeTimeout)
     this.#bounds = { maxBytes: checked.maxEntryBytes, prefix }
-    this.#hooks = { fileSystem: options.fileSystem ?? undefined, onDebug: options.onDebug ?? undefined, redaction }
-    this.#files = new SessionFiles(checked.path, this.#hooks.fileSystem)
-    this.#native = new NativeStore(outbox, { ...checked, id: registerHooks(this.#hooks) }, redaction?.redactor.native)
+    this.#hooks = {
+      fileSystem: options.fileSystem ?? undefined,
+      onDebug: options.onDebug ?? undefined,
+      redaction,
+      passwords: storage?.passwords,
+    }
+    const place = storage === undefined ? checked.path : `${storage.native.place}\0${checked.path}`
+    this.#files = new SessionFiles(place, this.#hooks.fileSystem)
+    this.#separator = this.#hooks.fileSystem === undefined && storage === undefined ? sep : '/'
+    this.#native = new NativeStore(
+      outbox,
+      { ...checked, id: registerHooks(this.#hooks) },
+      redaction?.redactor.native,
+      storage?.native,
+    )
     this.#embeddings = new Embeddings(this.#hooks, this.#native)
     debug(this.#hooks, 'ContextStore initialized', {
       path: checked.path,
@@ -410,7 +426,7 @@ export class ContextStore {
 
   #whole<Entry extends StoreEntrySummary>(entry: WithoutFile<Entry>): Entry {
     const { path, ...rest } = entry
-    const below = this.#hooks.fileSystem === undefined ? path.replaceAll('/', sep) : path
+    const below = path.replaceAll('/', this.#separator)
     return { path, filePath: this.#prefix + below, ...rest } as unknown as Entry
   }
 }

@@ -8,6 +8,7 @@ import { resolveDirectory } from '../native/file-system.ts'
 import type { IFileSystem } from '../native/types.ts'
 import { environmentVariable } from '../redaction/environment.ts'
 import { type Redacting, refuseSecret } from '../redaction/redaction.ts'
+import { namespaceDirectory, type Storage } from '../storage/storage.ts'
 import type { ContextStoreConfig } from './types.ts'
 
 export const DEFAULT_CONTEXT_STORE = '~/.local/share/single-file-agents/context'
@@ -35,6 +36,7 @@ export function storeDirectory(
   config: ContextStoreConfig | null | undefined,
   given?: string,
   fileSystem?: IFileSystem,
+  storage?: Storage,
 ): StoreDirectory {
   const configured = configuredPath(config)
   const choices: readonly [name: string, path: string | undefined][] = [
@@ -44,6 +46,9 @@ export function storeDirectory(
   ]
   const [name, path] = choices.find(([, path]) => path !== undefined) ?? []
   const place = checkPath(path ?? DEFAULT_CONTEXT_STORE, name ?? 'path')
+  if (storage !== undefined) {
+    return namespaceDirectory(place, name ?? 'path')
+  }
   const { directory } = resolveDirectory(place, name ?? 'path', fileSystem)
   // The prefix is concatenated with relative paths here, also for injected file systems.
   return { directory, prefix: directory.endsWith(sep) ? directory : directory + sep }

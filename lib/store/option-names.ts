@@ -51,6 +51,7 @@ export const storeOptions = knownOptions<ContextStoreOptions>('ContextStoreOptio
   trustLocks: true,
   allowShared: true,
   fileSystem: true,
+  storage: true,
   fileSystemTimeout: true,
   closeTimeout: true,
   redaction: true,

@@ -13,6 +13,7 @@ import {
 import { checkFileSystemTimeout } from '../arguments/timeouts.ts'
 import { checkFileSystem, describeFileSystem } from '../native/file-system.ts'
 import type { Redacting } from '../redaction/redaction.ts'
+import type { Storage } from '../storage/storage.ts'
 import { checkDirectoryName, storeDirectory, storeSession } from './location.ts'
 import type { ContextStoreOptions } from './types.ts'
 
@@ -26,12 +27,13 @@ export type CheckedStoreOptions = Omit<NativeStoreOptions, 'id'>
 export function checkStoreOptions(
   options: ContextStoreOptions,
   redaction: Redacting | undefined,
+  storage?: Storage,
 ): { checked: CheckedStoreOptions; prefix: string } {
   const fileSystem = optional(options.fileSystem, 'fileSystem', checkFileSystem)
   const timeout = checkFileSystemTimeout(options.fileSystemTimeout)
   const agent = checkDirectoryName(options.agent, 'agent', redaction)
   const path = optional(options.path, 'path', checkPath)
-  const { directory, prefix } = storeDirectory(options.config, path, fileSystem)
+  const { directory, prefix } = storeDirectory(options.config, path, fileSystem, storage)
   optional(options.onDebug, 'onDebug', checkFunction)
   const checked = {
     path: directory,

@@ -4,6 +4,7 @@ import type { CancellationOptions, Time } from '../arguments/types.ts'
 import type { EmbedOptions } from '../embedding/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
+import type { StorageOptions } from '../storage/types.ts'
 
 /**
  * The type of an entry: something that was found out, a decision with its reasons, something that was made, a reference to where
@@ -53,6 +54,12 @@ export interface ContextStoreOptions {
   durability?: 'full' | 'process' | null | undefined
   /** A file system that is used instead of the local disk. */
   fileSystem?: IFileSystem | null | undefined
+  /**
+   * A PostgreSQL database instead of the local disk, which many machines share: its URL, or options. `path` is then a namespace in
+   * the database, with `/` between its parts, and is not resolved against the home or the working directory. Excludes `fileSystem`.
+   * See docs/guides/fleet.md.
+   */
+  storage?: string | StorageOptions | null | undefined
   /**
    * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
    * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the

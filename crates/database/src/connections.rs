@@ -16,7 +16,7 @@ use crate::{settings::Settings, statistics::Counters};
 static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();
 
 /// The thread that moves the bytes of all connections. It starts with the first connection.
-fn runtime() -> Result<&'static Runtime, NoConnection> {
+pub(crate) fn runtime() -> Result<&'static Runtime, NoConnection> {
     let runtime = RUNTIME.get_or_init(|| {
         Builder::new_multi_thread()
             .worker_threads(1)
@@ -57,10 +57,10 @@ impl Connections {
         Arc::clone(&self.places).acquire_owned().await.ok()
     }
 
-    /// An open connection, in `place`.
+    /// An open connection, in `place`; without one, beyond the pool.
     pub async fn connection(
         self: &Arc<Self>,
-        place: OwnedSemaphorePermit,
+        place: Option<OwnedSemaphorePermit>,
         settings: &Settings,
         counters: &Counters,
     ) -> Result<Connection, NoConnection> {
@@ -124,7 +124,7 @@ where
 pub(crate) struct Connection {
     client: Arc<Client>,
     connections: Arc<Connections>,
-    _place: OwnedSemaphorePermit,
+    _place: Option<OwnedSemaphorePermit>,
     is_used: bool,
 }
 

@@ -117,6 +117,11 @@ impl Database {
         self.settings.place()
     }
 
+    /// The schema with the tables.
+    pub(crate) fn schema(&self) -> &str {
+        &self.settings.schema
+    }
+
     /// What was asked of the database since it was opened.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
@@ -148,6 +153,21 @@ impl Database {
             rows
         })
         .await
+    }
+
+    /// Runs a statement once, on a connection beyond the pool if all of the pool are in use. `None` if it failed. For
+    /// heartbeats, which cannot wait for others.
+    pub(crate) async fn statement_beside(
+        &self,
+        sql: &str,
+        parameters: &Parameters,
+    ) -> Option<Vec<Row>> {
+        let opened = self.connections.connection(None, &self.settings, &self.counters).await;
+        let mut connection = opened.ok()?;
+        let client = connection.begin();
+        let rows = self.send(&client, sql, parameters).await.ok()?;
+        connection.end();
+        Some(rows)
     }
 
     /// Runs the steps in a transaction and commits it. The steps run again after a conflict or a lost connection, so
@@ -245,7 +265,7 @@ impl Database {
         let Some(place) = self.connections.place().await else {
             return Err(Trouble::Again);
         };
-        let opened = self.connections.connection(place, &self.settings, &self.counters).await;
+        let opened = self.connections.connection(Some(place), &self.settings, &self.counters).await;
         opened.map_err(|error| match error {
             NoConnection::Server(error) => match remedy(&error) {
                 Remedy::GiveUp(kind) => Trouble::Failed(self.failure(kind, &error, progress)),

@@ -22,6 +22,7 @@
 //! | `database` | statements and transactions, repeated until a deadline |
 //! | `failure` | which errors are repeated, and what the others mean |
 //! | `schema` | the tables, created and migrated on first use |
+//! | `files` | files in the database, for what works on files |
 //! | `parameters` | typed parameters of a statement |
 
 #![cfg_attr(
@@ -32,6 +33,7 @@
 mod connections;
 mod database;
 mod failure;
+mod files;
 mod parameters;
 mod schema;
 mod settings;
@@ -40,6 +42,7 @@ mod transport;
 
 pub use database::{Database, Intent, Isolation, Transaction};
 pub use failure::{Failure, FailureKind};
+pub use files::file_system;
 pub use parameters::Parameters;
 pub use settings::{Credentials, InvalidSettings, Password, Settings, SettingsOptions};
 pub use statistics::Statistics;

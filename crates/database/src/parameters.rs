@@ -67,6 +67,12 @@ impl Parameters {
         self.with(value, Type::UUID)
     }
 
+    /// Adds an id, or null.
+    #[must_use]
+    pub fn optional_id(self, value: Option<Uuid>) -> Self {
+        self.with(value, Type::UUID)
+    }
+
     /// Adds an array of texts, some of which may be null.
     #[must_use]
     pub fn texts(self, values: Vec<Option<String>>) -> Self {

@@ -180,6 +180,9 @@ async fn put(
     if !file_system.can_rename() {
         return file_system.write_new(target.path, contents, sync).await;
     }
+    if file_system.replace(target.path, Payload::clone(&contents), sync).await? {
+        return Ok(());
+    }
     let renamed = match file_system.write_new(target.temporary, contents, sync).await {
         Ok(()) => file_system.rename_over(target.temporary, target.path).await,
         // The file belongs to another writer and must not be removed.

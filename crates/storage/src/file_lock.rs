@@ -120,6 +120,13 @@ impl FileLock {
         (!kind.locks_bind && !self.is_trusted.load(Ordering::Relaxed)).then_some(kind.name)
     }
 
+    /// Whether the lock, which the caller holds, is still its own: see [`OpenFile::keeps_lock`].
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        let file = self.state().file.clone();
+        file.is_none_or(|file| file.keeps_lock())
+    }
+
     /// The path of the lock file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -171,11 +178,16 @@ impl FileLock {
     }
 
     fn poll(&self, deadline: Instant) -> FileResult<Option<LockGuard>> {
+        let mut attempt = Duration::ZERO;
         while Instant::now() < deadline {
-            std::thread::sleep(Duration::from_micros(PAUSE + layout::random() % JITTER));
+            // An attempt at another machine takes longer than the pauses: it is then the measure.
+            let jittered = Duration::from_micros(PAUSE + layout::random() % JITTER);
+            std::thread::sleep(jittered.max(attempt * 2));
+            let begun = Instant::now();
             if let Some(guard) = self.try_acquire()? {
                 return Ok(Some(guard));
             }
+            attempt = begun.elapsed();
         }
         Ok(None)
     }

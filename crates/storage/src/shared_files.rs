@@ -221,6 +221,7 @@ impl SharedFiles {
     ) -> FileResult<()> {
         let (directory, temporary) = beside(path);
         self.sweep_once(&directory).await;
+        self.check_lock(path)?;
         replace_file(
             self.file_system.as_ref(),
             Target { directory: &directory, temporary: &temporary, path },
@@ -229,6 +230,17 @@ impl SharedFiles {
             &self.sync_of(&directory),
         )
         .await
+    }
+
+    /// Refuses a change if another process may hold the lock by now.
+    fn check_lock(&self, path: &Path) -> FileResult<()> {
+        if self.lock.as_ref().is_none_or(|lock| lock.is_kept()) {
+            return Ok(());
+        }
+        let lost = std::io::Error::other(
+            "another process may have taken the lock, because this one did not reach the database for some seconds",
+        );
+        Err(FileError::system("write", path, lost))
     }
 
     /// Removes a file. Returns whether it existed.

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use serde_json::json;
-use storage::{FileEntry, FileError, FileSystem, layout};
+use storage::{Contents, FileEntry, FileError, FileSystem, layout};
 
 use super::{
     bytes, handle,
@@ -15,7 +15,7 @@ use super::{
 use crate::debug::Debug;
 
 /// The bytes that are read first; more if the arguments are longer.
-const HEAD: u64 = 16 * 1024;
+pub(super) const HEAD: u64 = 16 * 1024;
 /// The longest head that is read, in bytes.
 const MAX_HEAD: u64 = 64 * 1024 * 1024;
 
@@ -112,15 +112,22 @@ pub(super) async fn read_head(
     loop {
         let contents =
             file_system.read(root, Path::new(name), limit).await.map_err(NoHead::Unreadable)?;
-        let partial = (contents.bytes.len() as u64) < contents.length;
-        match record::parse_head(&contents.bytes) {
-            Ok(head) => {
-                return Ok(FileHead { text: contents.bytes, length: contents.length, head });
-            }
+        match head_of(contents) {
+            Some(head) => return head.map_err(NoHead::NoRecord),
             // A head beyond the limit is refused: the folder may have JSON files of any size.
-            Err(NoRecord::Incomplete) if partial && limit < MAX_HEAD => limit *= 8,
-            Err(reason) => return Err(NoHead::NoRecord(reason)),
+            None if limit < MAX_HEAD => limit *= 8,
+            None => return Err(NoHead::NoRecord(NoRecord::Incomplete)),
         }
+    }
+}
+
+/// The head in the beginning of a file; `None` if the head goes on.
+pub(super) fn head_of(contents: Contents) -> Option<std::result::Result<FileHead, NoRecord>> {
+    let is_partial = (contents.bytes.len() as u64) < contents.length;
+    match record::parse_head(&contents.bytes) {
+        Ok(head) => Some(Ok(FileHead { text: contents.bytes, length: contents.length, head })),
+        Err(NoRecord::Incomplete) if is_partial => None,
+        Err(reason) => Some(Err(reason)),
     }
 }
 

@@ -170,10 +170,17 @@ impl HandleTable {
         if rows.is_empty() {
             return Ok(());
         }
-        let file = match writer.take().filter(|file| file.is_linked()) {
-            Some(file) => file,
-            None => self.disk.open(&self.path, Access::Append)?,
-        };
+        if let Some(file) = writer.take().filter(|file| file.is_linked()) {
+            match file.append(&rows) {
+                // A disk that is far away reports only now that the file was removed.
+                Err(error) if error.is_not_found() => {}
+                appended => {
+                    *writer = Some(file);
+                    return appended;
+                }
+            }
+        }
+        let file = self.disk.open(&self.path, Access::Append)?;
         file.append(&rows)?;
         *writer = Some(file);
         Ok(())
@@ -279,18 +286,29 @@ impl HandleTable {
 
     /// Reads the rows that were added since the last refresh.
     fn refresh(&self, known: &mut Known) -> FileResult<()> {
-        if !known.file.as_ref().is_some_and(|file| file.is_linked()) {
-            *known = Known::default();
-            known.file = match self.disk.open(&self.path, Access::Read) {
-                Ok(file) => Some(file),
-                Err(error) if error.is_not_found() => return Ok(()),
-                Err(error) => return Err(error),
-            };
-        }
-        if !self.is_aligned(known)? || !Self::read_new_rows(known)? {
-            self.drop_damaged(known)?;
-        }
-        Ok(())
+        let length = match &known.file {
+            Some(file) => file.length_if_linked()?,
+            None => None,
+        };
+        let length = match length {
+            Some(length) => length,
+            None => {
+                *known = Known::default();
+                let file = match self.disk.open(&self.path, Access::Read) {
+                    Ok(file) => file,
+                    Err(error) if error.is_not_found() => return Ok(()),
+                    Err(error) => return Err(error),
+                };
+                let length = file.length_if_linked()?;
+                known.file = Some(file);
+                length.unwrap_or_default()
+            }
+        };
+        let is_whole = match Self::aligned(known, length)? {
+            Some(length) => Self::read_new_rows(known, length)?,
+            None => false,
+        };
+        if is_whole { Ok(()) } else { self.drop_damaged(known) }
     }
 
     /// As [`HandleTable::refresh`], and parses the names too.
@@ -320,24 +338,23 @@ impl HandleTable {
         self.disk.remove(&self.path).map(drop)
     }
 
-    /// Whether the table ends with a whole row. Waits for a row that another process is adding.
-    fn is_aligned(&self, known: &Known) -> FileResult<bool> {
-        let Some(file) = &known.file else { return Ok(true) };
-        for look in 0..LOOKS {
-            if file.length()? % ROW as u64 == 0 {
-                return Ok(true);
+    /// The length of the table if it ends with a whole row. Waits for a row that another process is adding.
+    fn aligned(known: &Known, mut length: u64) -> FileResult<Option<u64>> {
+        let Some(file) = &known.file else { return Ok(Some(length)) };
+        for _ in 1..LOOKS {
+            if length.is_multiple_of(ROW as u64) {
+                return Ok(Some(length));
             }
-            if look + 1 < LOOKS {
-                std::thread::sleep(LOOK_PAUSE);
-            }
+            std::thread::sleep(LOOK_PAUSE);
+            length = file.length()?;
         }
-        Ok(false)
+        Ok((length.is_multiple_of(ROW as u64)).then_some(length))
     }
 
-    /// Returns `false` if the table is damaged.
-    fn read_new_rows(known: &mut Known) -> FileResult<bool> {
+    /// Reads the rows up to `length`. Returns `false` if the table is damaged.
+    fn read_new_rows(known: &mut Known, length: u64) -> FileResult<bool> {
         let Known { file: Some(file), rows, latest, previous, .. } = known else { return Ok(true) };
-        let count = u32::try_from(file.length()? / ROW as u64).unwrap_or(u32::MAX);
+        let count = u32::try_from(length / ROW as u64).unwrap_or(u32::MAX);
         // The file only grows, unless it was replaced.
         let Some(new) = count.checked_sub(*rows) else { return Ok(false) };
         latest.reserve(new as usize);

@@ -6,6 +6,7 @@ use std::{collections::HashSet, path::Path, sync::Arc};
 use storage::{FileEntry, layout};
 
 use super::{
+    beginnings::Beginnings,
     file_head::{from_head, skipped},
     pointer::Pointer,
     refused,
@@ -45,13 +46,19 @@ pub(super) async fn pointers(session: &Arc<Session>, wanted: Option<&str>) -> Re
     let files = session.directory.list().await.map_err(|error| {
         refused("list the context directory", Path::new(&session.options.directory), error)
     })?;
-    let others = files.entries.iter().filter(|entry| !listed.contains(&entry.name));
-    for (number, entry) in others.enumerate() {
+    let others: Vec<_> =
+        files.entries.iter().filter(|entry| !listed.contains(&entry.name)).collect();
+    let unknown = others.iter().copied().filter(|entry| {
+        entry.name.ends_with(".json") && session.pointers.written(&entry.name).is_none()
+    });
+    let file_system = session.directory.file_system.as_ref();
+    let mut heads = Beginnings::of_heads(file_system, &files.root, unknown);
+    for (number, entry) in others.into_iter().enumerate() {
         if number % BATCH == BATCH - 1 {
             // Lets other tasks run; a cancelled listing stops here.
             tokio::task::yield_now().await;
         }
-        if let Some(pointer) = list_file(session, &files.root, entry, wanted).await {
+        if let Some(pointer) = list_file(session, &mut heads, entry, wanted).await {
             found.push(pointer);
         }
     }
@@ -98,7 +105,7 @@ async fn in_memory(session: &Arc<Session>, wanted: Option<&str>) -> Vec<Pointer>
 
 async fn list_file(
     session: &Session,
-    root: &Path,
+    heads: &mut Beginnings<'_>,
     entry: &FileEntry,
     wanted: Option<&str>,
 ) -> Option<Pointer> {
@@ -110,7 +117,7 @@ async fn list_file(
         // A context that is only in memory is listed already.
         return pointer.filter(|_| is_wanted);
     }
-    match session.directory.read_head(root, &entry.name).await {
+    match heads.head(&entry.name).await {
         Ok(file) => {
             let is_wanted = wanted.is_none_or(|id| file.session_id().as_deref() == Some(id));
             is_wanted.then(|| from_head(entry, &file))

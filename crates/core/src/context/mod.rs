@@ -20,6 +20,7 @@
 mod admission;
 mod answer_key;
 mod backlog;
+mod beginnings;
 mod bounds;
 mod bytes;
 mod call_set;

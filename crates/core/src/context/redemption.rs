@@ -6,9 +6,10 @@
 
 use std::{path::Path, sync::Arc};
 
-use storage::{FileResult, Payload, layout};
+use storage::{FileEntry, FileResult, Payload, layout};
 
 use super::{
+    beginnings::Beginnings,
     bytes::{self, Part},
     context_directory::ContextDirectory,
     context_files::Listed,
@@ -134,12 +135,15 @@ async fn add_unnamed(
     unnamed.sort_by_cached_key(|name| {
         layout::parse_context(name).map(|stamp| (stamp.timestamp, stamp.counter))
     });
+    let files: Vec<FileEntry> = unnamed.iter().cloned().map(FileEntry::named).collect();
+    let mut heads = Beginnings::of_heads(directory.file_system.as_ref(), root, files.iter());
     for (number, name) in unnamed.iter().enumerate() {
         if number % BATCH == BATCH - 1 {
             // Lets other tasks run.
             tokio::task::yield_now().await;
         }
-        if let Some(handle) = noted_handle(directory, root, name).await {
+        let head = heads.head(name).await.ok();
+        if let Some(handle) = noted_handle(directory, root, name, head).await {
             table.add(handle, Mark::Saved, name)?;
         }
     }
@@ -147,9 +151,13 @@ async fn add_unnamed(
 }
 
 /// The handle in a record; for a record of an earlier release without one, the handle of its content.
-async fn noted_handle(directory: &ContextDirectory, root: &Path, name: &str) -> Option<u64> {
-    let head: FileHead = directory.read_head(root, name).await.ok()?;
-    match head.handle() {
+async fn noted_handle(
+    directory: &ContextDirectory,
+    root: &Path,
+    name: &str,
+    head: Option<FileHead>,
+) -> Option<u64> {
+    match head?.handle() {
         Some(handle) => Some(handle),
         None => content_handle(directory, root, name).await,
     }
@@ -209,7 +217,8 @@ async fn list_handles(directory: &ContextDirectory) -> FileResult<ListedHandles>
     });
     let mut handles = ListedHandles::default();
     for name in names {
-        if let Some(handle) = noted_handle(directory, &root, &name).await {
+        let head = directory.read_head(&root, &name).await.ok();
+        if let Some(handle) = noted_handle(directory, &root, &name, head).await {
             handles.entry(handle).or_default().push(name);
         }
     }

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
-use storage::layout;
+use rustc_hash::FxHashMap;
+use storage::{FileEntry, layout};
 
 use super::{
+    beginnings::Beginnings,
     context_files::Listed,
     file_head::{NoHead, from_head, skipped},
     indexing::{IndexedOutput, append_arguments},
@@ -39,12 +41,14 @@ pub(super) async fn resume(session: &Arc<Session>) -> Result<()> {
 
 async fn restore(session: &Arc<Session>) -> Result<()> {
     session.directory.check()?;
-    if find(session).await?.is_empty() {
+    let seen = find(session, FxHashMap::default()).await?;
+    if seen.is_empty() {
         return Ok(());
     }
     // The lease is taken before the listing that counts, so no sweep removes the listed files.
     session.directory.hold().await?;
-    let mut pointers = find(session).await?;
+    let found = find(session, seen).await?;
+    let mut pointers: Vec<Pointer> = found.into_values().map(|(_, pointer)| pointer).collect();
     pointers.sort_by_cached_key(|pointer| {
         let counter = layout::parse_context(pointer.filename()).map(|stamp| stamp.counter);
         (pointer.timestamp, counter, pointer.filename().to_owned())
@@ -65,23 +69,42 @@ pub(super) fn adopt(session: &Arc<Session>, sequence: u64, pointer: Pointer) {
     }
 }
 
-/// The pointers of the session's contexts in the directory.
-async fn find(session: &Session) -> Result<Vec<Pointer>> {
+/// The session's contexts, by file name: the version of the file, and the pointer.
+type FoundContexts = FxHashMap<String, (Option<u64>, Pointer)>;
+
+/// The pointers of the session's contexts in the directory. Files of the same version as in `seen` are not read again.
+async fn find(session: &Session, mut seen: FoundContexts) -> Result<FoundContexts> {
     let id = &session.options.session;
     let directory = &session.directory;
     let Listed { entries, root } = directory
         .list()
         .await
         .map_err(|error| refused("list the context directory", directory.path(), error))?;
-    let mut found = Vec::new();
-    let own = entries.iter().filter(|entry| layout::may_be_of_session(&entry.name, id));
-    for (number, entry) in own.enumerate() {
+    let mut found = FoundContexts::default();
+    let own: Vec<_> =
+        entries.iter().filter(|entry| layout::may_be_of_session(&entry.name, id)).collect();
+    let is_seen =
+        |entry: &FileEntry, version: &Option<u64>| version.is_some() && *version == entry.version;
+    let new: Vec<_> = own
+        .iter()
+        .copied()
+        .filter(|entry| !seen.get(&entry.name).is_some_and(|(version, _)| is_seen(entry, version)))
+        .collect();
+    let file_system = directory.file_system.as_ref();
+    let mut heads = Beginnings::of_heads(file_system, &root, new.into_iter());
+    for (number, entry) in own.into_iter().enumerate() {
         if number % BATCH == BATCH - 1 {
             tokio::task::yield_now().await;
         }
-        match directory.read_head(&root, &entry.name).await {
+        if let Some((version, pointer)) = seen.remove(&entry.name)
+            && is_seen(entry, &version)
+        {
+            found.insert(entry.name.clone(), (version, pointer));
+            continue;
+        }
+        match heads.head(&entry.name).await {
             Ok(file) if file.session_id().as_deref() == Some(id) => {
-                found.push(from_head(entry, &file));
+                found.insert(entry.name.clone(), (entry.version, from_head(entry, &file)));
             }
             Ok(_) => {}
             // The file was removed meanwhile.

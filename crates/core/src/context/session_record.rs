@@ -2,13 +2,16 @@
 //! exists, the session is live or paused and its contexts are kept. A session without one is over when no process holds
 //! its lease.
 
-use std::{path::Path, sync::Arc};
+use std::{io::ErrorKind, path::Path, sync::Arc};
 
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 use storage::{
-    DirectorySync, Durability, FileResult, FileSystem, Payload, Target, layout, replace_file,
+    DirectorySync, Durability, FileEntry, FileResult, FileSystem, Payload, Target, layout,
+    replace_file,
 };
+
+use super::beginnings::Beginnings;
 
 /// A record that is younger than this is not written again, in ms.
 const FRESH: i64 = 30_000;
@@ -36,24 +39,54 @@ impl SessionRecord {
     }
 }
 
-/// The record of a session; `None` if there is none.
+/// The record of a session; `None` if there is none, or none that can be read.
 pub(super) async fn read(
     file_system: &dyn FileSystem,
     root: &Path,
     id: &str,
 ) -> Option<SessionRecord> {
-    let record = read_named(file_system, root, &layout::session(id)).await?;
-    (record.id == id).then_some(record)
+    try_read(file_system, root, id).await.ok().flatten()
 }
 
-/// The record in a file of the directory; `None` if the file is not a valid record.
-pub(super) async fn read_named(
+/// The record of a session; `None` if there is none.
+///
+/// # Errors
+/// Those of [`read_next`].
+pub(super) async fn try_read(
     file_system: &dyn FileSystem,
     root: &Path,
+    id: &str,
+) -> FileResult<Option<SessionRecord>> {
+    let mut file = beginnings(file_system, root, std::iter::empty());
+    let record = read_next(&mut file, &layout::session(id)).await?;
+    Ok(record.filter(|record| record.id == id))
+}
+
+/// The files of records, to be read with [`read_next`].
+pub(super) fn beginnings<'a, 'e>(
+    file_system: &'a dyn FileSystem,
+    root: &'a Path,
+    files: impl Iterator<Item = &'e FileEntry>,
+) -> Beginnings<'a> {
+    Beginnings::new(file_system, root, files, MAX_LENGTH)
+}
+
+/// The record in a file; `None` if the file is not a valid record, or was removed.
+///
+/// # Errors
+/// The file system's: the session may have a record then, and must not be taken for one without.
+pub(super) async fn read_next(
+    files: &mut Beginnings<'_>,
     name: &str,
-) -> Option<SessionRecord> {
-    let contents = file_system.read(root, Path::new(name), MAX_LENGTH).await.ok()?;
-    serde_json::from_slice(&contents.bytes).ok()
+) -> FileResult<Option<SessionRecord>> {
+    match files.contents(name).await {
+        Ok(contents) => Ok(serde_json::from_slice(&contents.bytes).ok()),
+        // A directory or a link with such a name is no record.
+        Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::InvalidInput) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Updates the time of the session's last use. `temporary` is a name under the process's lease, so that no sweep

@@ -11,6 +11,7 @@ use serde::Serialize;
 use storage::{FileEntry, FileError, LiveSessions, layout};
 
 use super::{
+    beginnings::Beginnings,
     context_directory::{ContextDirectory, Opened},
     context_files::Listed,
     directory::SharedDirectory,
@@ -129,7 +130,8 @@ impl ContextDirectory {
         let Some(disk) = self.disk.as_deref() else { return false };
         let is_live = storage::live_sessions(disk, root, self.options.trust.locks)
             .map_or(true, |live| live.contains(session));
-        !is_live && session_record::read(self.file_system.as_ref(), root, session).await.is_none()
+        let record = session_record::try_read(self.file_system.as_ref(), root, session);
+        !is_live && matches!(record.await, Ok(None))
     }
 
     /// The sessions of the directory, latest used first. With an injected file system, whose locks cannot prove which
@@ -153,22 +155,26 @@ impl ContextDirectory {
             _ => None,
         };
         let mut sessions: FxHashMap<String, SessionInfo> = FxHashMap::default();
-        for entry in entries.iter().filter(|entry| layout::is_session(&entry.name)) {
-            let file_system = self.file_system.as_ref();
-            if let Some(record) = session_record::read_named(file_system, &root, &entry.name).await
-            {
+        let file_system = self.file_system.as_ref();
+        let is_record = |entry: &&FileEntry| layout::is_session(&entry.name);
+        let mut records =
+            session_record::beginnings(file_system, &root, entries.iter().filter(is_record));
+        for entry in entries.iter().filter(is_record) {
+            if let Some(record) = session_record::read_next(&mut records, &entry.name).await? {
                 let SessionRecord { id, created_at, last_used_at, .. } = record;
                 let state = SessionState::Paused;
                 let info = SessionInfo { state, last_used_at, ..SessionInfo::of(id, created_at) };
                 sessions.insert(info.id.clone(), info);
             }
         }
+        let contexts = entries.iter().filter(|entry| layout::parse_context(&entry.name).is_some());
+        let mut heads = Beginnings::of_heads(file_system, &root, contexts);
         for (number, entry) in entries.iter().enumerate() {
             if number % BATCH == BATCH - 1 {
                 tokio::task::yield_now().await;
             }
             let Some(stamp) = layout::parse_context(&entry.name) else { continue };
-            let Ok(head) = self.read_head(&root, &entry.name).await else { continue };
+            let Ok(head) = heads.head(&entry.name).await else { continue };
             let Some(id) = head.session_id() else { continue };
             let info = sessions
                 .entry(id)

@@ -16,8 +16,8 @@ use storage::{
 };
 
 use super::{
+    beginnings::Beginnings,
     bytes,
-    file_head::read_head,
     handle_table::{HandleTable, Mark},
     options::Retention,
     session_record::{self, SessionRecord},
@@ -283,13 +283,15 @@ impl Sweeper {
             SweepReport { live_sessions: live.count() as u64, ..SweepReport::default() };
         let mut left = Vec::new();
         let mut contexts = 0;
-        let mut paused = self.records(&entries, &live).await;
+        let mut paused = self.records(&entries, &live).await?;
         let is_old_lease = |lease: &&UnprovenLease| {
             let file = entries.iter().find(|entry| entry.name == lease.name);
             file.and_then(|file| file.modified).is_some_and(|modified| self.is_old(modified))
         };
         let mut outlived: Vec<&UnprovenLease> =
             live.unproven().iter().filter(is_old_lease).collect();
+        let named = entries.iter().filter(|entry| layout::parse_context(&entry.name).is_some());
+        let mut heads = Beginnings::of_heads(self.file_system.as_ref(), &self.root, named);
         for (number, entry) in entries.iter().enumerate() {
             if number % BATCH == BATCH - 1 {
                 tokio::task::yield_now().await;
@@ -304,7 +306,7 @@ impl Sweeper {
                     continue;
                 }
                 self.remove_unfinished(entry, mode, &mut report).await;
-            } else if let Some(context) = self.context_of(entry).await {
+            } else if let Some(context) = context_of(&mut heads, entry).await {
                 contexts += 1;
                 if let Some(paused) = paused.get_mut(&context.session) {
                     paused.contexts.push(context);
@@ -341,11 +343,15 @@ impl Sweeper {
         &self,
         entries: &[FileEntry],
         live: &LiveSessions,
-    ) -> FxHashMap<String, Paused> {
+    ) -> FileResult<FxHashMap<String, Paused>> {
         let mut paused = FxHashMap::default();
-        for entry in entries.iter().filter(|entry| layout::is_session(&entry.name)) {
-            let file_system = self.file_system.as_ref();
-            let record = session_record::read_named(file_system, &self.root, &entry.name).await;
+        let is_record = |entry: &&FileEntry| layout::is_session(&entry.name);
+        let file_system = self.file_system.as_ref();
+        let mut records =
+            session_record::beginnings(file_system, &self.root, entries.iter().filter(is_record));
+        for entry in entries.iter().filter(is_record) {
+            // A record that cannot be read may be one of a paused session, whose contexts stay.
+            let record = session_record::read_next(&mut records, &entry.name).await?;
             if let Some(record) = record
                 && layout::session(&record.id) == entry.name
                 && live.liveness(&record.id) != Liveness::Alive
@@ -354,7 +360,7 @@ impl Sweeper {
                 paused.insert(id, Paused { record, contexts: Vec::new() });
             }
         }
-        paused
+        Ok(paused)
     }
 
     /// Ends the paused sessions that were not used for long, and the least recently used ones if they exceed the
@@ -441,22 +447,20 @@ impl Sweeper {
         live.liveness(&session) == Liveness::Over
             && matches!(read(context, 1).await, Err(error) if error.is_not_found())
     }
+}
 
-    /// A context with its session. Only a file with a context's name and a valid record that names its session is
-    /// considered.
-    async fn context_of(&self, entry: &FileEntry) -> Option<Left> {
-        let stamp = layout::parse_context(&entry.name)?;
-        let file = read_head(self.file_system.as_ref(), &self.root, &entry.name).await.ok()?;
-        // The later of the times in the name and in the file system, so that a clock that was set wrong removes
-        // nothing.
-        let timestamp = stamp.timestamp.max(entry.modified.unwrap_or_default());
-        Some(Left {
-            name: entry.name.clone(),
-            session: file.session_id()?,
-            handle: file.handle(),
-            length: file.size(),
-            has_bytes: file.has_bytes(),
-            timestamp,
-        })
-    }
+/// A context with its session. Only a file with a context's name and a valid record that names its session is considered.
+async fn context_of(heads: &mut Beginnings<'_>, entry: &FileEntry) -> Option<Left> {
+    let stamp = layout::parse_context(&entry.name)?;
+    let file = heads.head(&entry.name).await.ok()?;
+    // The later of the times in the name and in the file system, so that a clock that was set wrong removes nothing.
+    let timestamp = stamp.timestamp.max(entry.modified.unwrap_or_default());
+    Some(Left {
+        name: entry.name.clone(),
+        session: file.session_id()?,
+        handle: file.handle(),
+        length: file.size(),
+        has_bytes: file.has_bytes(),
+        timestamp,
+    })
 }

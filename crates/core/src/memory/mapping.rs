@@ -8,7 +8,7 @@ use code_map::{
 use redaction::Redaction;
 use serde::Deserialize;
 use serde_json::json;
-use storage::{FileSystem, LocalDisk, layout};
+use storage::{Disk, FileSystem, LocalDisk, layout};
 
 use super::{Memory, pack::RenderMap};
 use crate::{
@@ -27,13 +27,13 @@ pub struct MapRequest {
 }
 
 /// The map of a workspace, with its cache in the memory's directory. The workspace is always read from the
-/// local disk, also if the memory is in an injected file system: the code map lists files itself.
+/// local disk, also if the memory is in a database or an injected file system: the code map lists files itself.
 pub(super) fn map_of(
     file_system: &Arc<dyn FileSystem>,
     workspace: &Path,
     directory: &Path,
 ) -> Arc<RepoMap> {
-    let disk = file_system.disk().unwrap_or_else(|| Arc::new(LocalDisk));
+    let disk: Arc<dyn Disk> = Arc::new(LocalDisk);
     RepoMap::of(&disk, file_system, workspace, &directory.join(layout::INDEXES))
 }
 

@@ -91,7 +91,11 @@ pub async fn queries_answer_as_those_of_a_file(server: &Server) {
         let expected = entries(&file.search(filter.clone()).await.unwrap());
         assert_eq!(entries(&shared.search(filter.clone()).await.unwrap()), expected, "{filter:?}");
         let expected = entries(&file.rank(filter.clone(), None).await.unwrap());
-        assert_eq!(entries(&shared.rank(filter.clone(), None).await.unwrap()), expected, "{filter:?}");
+        assert_eq!(
+            entries(&shared.rank(filter.clone(), None).await.unwrap()),
+            expected,
+            "{filter:?}"
+        );
     }
     let (expected, report) = (file.verify().await.unwrap(), shared.verify().await.unwrap());
     assert_eq!((report.entries, report.bytes), (expected.entries, expected.bytes));

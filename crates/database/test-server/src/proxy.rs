@@ -22,6 +22,8 @@ struct State {
     refuses: AtomicBool,
     /// Whether answers are dropped: the server's are read, and not passed on.
     swallows: AtomicBool,
+    /// The bytes that the server sent.
+    answered: AtomicU64,
     /// Both ends of all connections.
     open: Mutex<Vec<TcpStream>>,
 }
@@ -79,6 +81,12 @@ impl Proxy {
         self.state.swallows.store(swallows, Ordering::Relaxed);
     }
 
+    /// The bytes that the server has sent since the proxy was started.
+    #[must_use]
+    pub fn answered(&self) -> u64 {
+        self.state.answered.load(Ordering::Relaxed)
+    }
+
     /// Cuts all connections, half-way through whatever passes.
     pub fn cut(&self) {
         let open = std::mem::take(&mut *self.state.open());
@@ -109,6 +117,9 @@ impl State {
             let delay = self.delay.load(Ordering::Relaxed);
             if delay > 0 {
                 thread::sleep(Duration::from_millis(delay));
+            }
+            if is_answer {
+                self.answered.fetch_add(length as u64, Ordering::Relaxed);
             }
             if is_answer && self.swallows.load(Ordering::Relaxed) {
                 continue;

@@ -35,6 +35,8 @@
 #![cfg_attr(not(test), deny(unused_crate_dependencies))]
 
 mod calls;
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that several crates run")]
+pub mod contract;
 mod hooked;
 mod image;
 mod journal;

@@ -17,6 +17,16 @@ const EXTREMES: [Survival; 5] = [
     Survival::DataOnly,
 ];
 
+#[test]
+fn the_simulator_and_the_local_disk_do_what_every_disk_does() {
+    let disk: Arc<dyn Disk> = Arc::new(SimulatedDisk::new());
+    super::contract::check(&disk, Path::new("/"));
+    let folder = tempfile::tempdir().unwrap();
+    let root = std::fs::canonicalize(folder.path()).unwrap();
+    let disk: Arc<dyn Disk> = Arc::new(storage::LocalDisk);
+    super::contract::check(&disk, &root);
+}
+
 fn survivals(seeds: u64) -> impl Iterator<Item = Survival> {
     EXTREMES.into_iter().chain((0..seeds).map(Survival::Random))
 }

@@ -80,8 +80,22 @@ pub trait OpenFile: Send + Sync {
     /// Releases the lock.
     fn unlock(&self);
 
+    /// Whether a lock that this open file took is still its own. An operating system keeps a lock until the file is closed;
+    /// a lock in a database ends when its process does not reach the database for some seconds.
+    fn keeps_lock(&self) -> bool {
+        true
+    }
+
     /// Whether the file still has a name.
     fn is_linked(&self) -> bool;
+
+    /// The length in bytes; `None` if the file has no name any more.
+    ///
+    /// # Errors
+    /// The file system's.
+    fn length_if_linked(&self) -> FileResult<Option<u64>> {
+        if self.is_linked() { self.length().map(Some) } else { Ok(None) }
+    }
 
     /// Whether `path` names this file. `false` also if this cannot be determined.
     fn is_at(&self, path: &Path) -> bool;
@@ -109,7 +123,7 @@ pub trait OpenFile: Send + Sync {
     }
 }
 
-/// A file system that keeps files open and locks them: the operating system's, or the simulator. Every operation blocks
+/// A file system that keeps files open and locks them: the operating system's, a database, or the simulator. Every operation blocks
 /// its thread. No operation follows a symbolic link in the last component of a path.
 ///
 /// # Errors

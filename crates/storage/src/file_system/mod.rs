@@ -210,6 +210,17 @@ pub trait FileSystem: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(false)))
     }
 
+    /// Writes a file in place of the one that has the name, if any: readers find the old or the new file at every moment.
+    /// Returns `false`, without effect, if the file system cannot do this in one step.
+    fn replace<'a>(
+        &'a self,
+        _path: &'a Path,
+        _contents: Payload,
+        _sync: bool,
+    ) -> FileFuture<'a, bool> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+
     /// Whether [`FileSystem::rename_new`] is available.
     fn can_rename(&self) -> bool;
 
@@ -235,6 +246,17 @@ pub trait FileSystem: Send + Sync + 'static {
         relative: &'a Path,
         limit: u64,
     ) -> FileFuture<'a, Contents>;
+
+    /// Reads at most `limit` bytes, and at most 1 MiB, of each of these files of a directory, in one step; `None` for those
+    /// that do not exist. Returns `None` if the file system cannot read them faster than one after the other.
+    fn read_many<'a>(
+        &'a self,
+        _directory: &'a Path,
+        _names: &'a [String],
+        _limit: u64,
+    ) -> FileFuture<'a, Option<Vec<Option<Contents>>>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// The regular files of a directory; none if the directory does not exist.
     fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<FileEntry>>;

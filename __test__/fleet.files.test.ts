@@ -1,0 +1,206 @@
+/** `ContextManager`, `ContextStore` and `RepoMemory` on PostgreSQL: the classes as on disk, and processes without a common directory. */
+
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import { ContextManager, ContextStore, RepoMemory } from '../dist/index.js'
+import { MemoryFileSystem, rejectsWith, throwsWith } from './support/fixtures.ts'
+import { hasPostgres, type PostgresServer, startPostgres } from './support/postgres.ts'
+import { holds, PATIENT, run, start } from './support/processes.ts'
+
+const HASH = '0123456789abcdef'.repeat(4)
+
+describe('storage in place of files', PATIENT, () => {
+  let server: PostgresServer | undefined
+  let storage = ''
+  const home = process.env['HOME']
+  let empty = ''
+
+  before(async () => {
+    server = hasPostgres() ? await startPostgres() : undefined
+    storage = server?.url ?? ''
+    empty = mkdtempSync(join(tmpdir(), 'agent-context-fleet-'))
+    // Whatever is written to the home directory by mistake is found there.
+    process.env['HOME'] = empty
+  })
+
+  after(() => {
+    holds(readdirSync(empty).length === 0, 'nothing was written to the home directory')
+    rmSync(empty, { recursive: true, force: true })
+    if (home !== undefined) {
+      process.env['HOME'] = home
+    }
+    server?.remove()
+  })
+
+  const onServer = (name: string, body: () => Promise<void>): void => {
+    it(name, async (context) => {
+      if (server === undefined) {
+        context.skip('PostgreSQL is not installed')
+        return
+      }
+      await body()
+    })
+  }
+
+  it('excludes a file system, and needs a namespace', () => {
+    const options = { storage: 'postgres://localhost/db' }
+    const fileSystem = new MemoryFileSystem()
+    throwsWith(() => new ContextManager({ ...options, fileSystem }), 'ERR_CONTEXT_INVALID_ARGUMENT')
+    throwsWith(() => new ContextStore({ ...options, agent: 'a', fileSystem }), 'ERR_CONTEXT_INVALID_ARGUMENT')
+    throwsWith(() => new ContextManager({ ...options, contextDir: '../a' }), 'ERR_CONTEXT_INVALID_ARGUMENT')
+    throwsWith(() => new ContextManager({ storage: 'mysql://localhost/db' }), 'ERR_CONTEXT_INVALID_ARGUMENT')
+  })
+
+  it('refuses a file system of a memory as well', async () => {
+    const options = { storage: 'postgres://localhost/db', repoHash: HASH, fileSystem: new MemoryFileSystem() }
+    await rejectsWith(() => RepoMemory.open(options), 'ERR_CONTEXT_INVALID_ARGUMENT')
+  })
+
+  it('reports a database that cannot be reached', async () => {
+    const unreachable = { url: 'postgres://agent@127.0.0.1:1/db', timeout: 300 }
+    const manager = new ContextManager({ storage: unreachable, contextDir: 'none' })
+    await rejectsWith(() => manager.saveContext('tool', {}, 'x'), 'ERR_CONTEXT_STORAGE')
+  })
+
+  onServer('a context is saved, loaded, read, listed and removed', async () => {
+    const options = { storage, contextDir: '~/one' }
+    await using manager = new ContextManager({ ...options, sessionId: 'one' })
+    const small = await manager.saveContext('small', { a: 1 }, { found: [1, 2] }, 1, 'q')
+    assert.match(small, /^\/one\/[^/]+\.json$/)
+    const long = 'x'.repeat(3_000_000)
+    const large = await manager.saveContext('large', {}, long)
+    const bytes = new Uint8Array(100_000).fill(7)
+    const binary = await manager.saveContext('binary', {}, bytes)
+    await using other = new ContextManager(options)
+    assert.deepEqual((await other.loadContext(small)).result, { found: [1, 2] })
+    assert.equal((await other.loadContext(large)).result, long)
+    assert.ok((await other.readContext(binary)) !== undefined)
+    const listed = await other.listContexts('one')
+    assert.deepEqual(
+      listed.map(({ toolName }) => toolName),
+      ['small', 'large', 'binary'],
+    )
+    assert.equal((await manager.search('found')).length, 1)
+    await manager.clear()
+    await rejectsWith(() => other.loadContext(small), 'ERR_CONTEXT_NOT_FOUND')
+    assert.deepEqual(await other.listContexts(), [])
+  })
+
+  onServer('a session is paused, listed and resumed', async () => {
+    const options = { storage, contextDir: 'resumed', sessionId: 'run-1' }
+    const first = new ContextManager(options)
+    for (let number = 0; number < 20; number += 1) {
+      await first.saveContext('tool', { number }, `text ${number}`)
+    }
+    await first.close()
+    await using other = new ContextManager({ storage, contextDir: 'resumed' })
+    const sessions = await other.sessions()
+    assert.deepEqual(
+      sessions.map(({ id, state, contexts }) => [id, state, contexts]),
+      [['run-1', 'paused', 20]],
+    )
+    const second = new ContextManager({ ...options, resume: true })
+    await second.saveContext('tool', { number: 20 }, 'text 20')
+    assert.equal((await second.listContexts('run-1')).length, 21)
+    assert.equal((await other.sessions())[0]?.state, 'live')
+    assert.equal((await other.sweep({ dryRun: true })).liveSessions, 1)
+    await second.clear()
+    await second.close()
+  })
+
+  onServer('a store keeps entries that several objects change', async () => {
+    const options = { storage, path: 'store', agent: 'reviewer' }
+    await using store = new ContextStore(options)
+    await using other = new ContextStore({ ...options, agent: 'fixer' })
+    const { path, filePath } = await store.write({ type: 'finding', slug: 'auth', content: 'Tokens are compared.' })
+    assert.ok(filePath.startsWith('/store/'))
+    await Promise.all(
+      [store, other, store, other].map((one, number) => one.update(path, { addTags: [`tag-${number}`] }, 'a change')),
+    )
+    const read = await other.read(path)
+    assert.deepEqual([...read.tags].sort(), ['tag-0', 'tag-1', 'tag-2', 'tag-3'])
+    const found = await other.search({ query: 'tokens', ranked: true })
+    assert.deepEqual(
+      found.map((entry) => entry.path),
+      [path],
+    )
+    const next = await other.supersede(
+      path,
+      { type: 'finding', slug: 'auth-2', content: 'Compared in constant time.' },
+      'It was fixed',
+    )
+    assert.equal((await store.list()).length, 2)
+    assert.ok(next.replacement.path !== path)
+    assert.deepEqual((await store.verify()).problems, [])
+  })
+
+  onServer('a memory keeps records and summaries of a repository', async () => {
+    const options = { storage, root: 'memories', repoHash: HASH }
+    await using memory = await RepoMemory.open(options)
+    await using other = await RepoMemory.open(options)
+    assert.equal(memory.directory, `/memories/repos/${HASH}`)
+    await Promise.all(
+      [memory, other, memory, other].map((one, number) =>
+        one.upsertConvention({ title: `Convention ${number}`, content: 'Tabs.' }),
+      ),
+    )
+    const { conventions } = await other.getRepoMemory()
+    assert.equal(conventions.length, 4)
+  })
+
+  onServer('the source files of a workspace are read from the local disk', async () => {
+    const workspace = mkdtempSync(join(tmpdir(), 'agent-context-workspace-'))
+    writeFileSync(join(workspace, 'a.ts'), 'export function found(): void {}\n')
+    await using memory = await RepoMemory.open({ storage, root: 'mapped', workspace })
+    const symbols = await memory.symbols('a.ts')
+    assert.deepEqual(
+      symbols.map(({ name }) => name),
+      ['found'],
+    )
+    rmSync(workspace, { recursive: true })
+  })
+
+  onServer('handles of one process redeem in another, without a common directory', async () => {
+    const numbers = [0, 1, 2, 3]
+    const printed = await Promise.all(numbers.map((number) => run('fleet-files.mjs', [storage, number])))
+    const handles = printed.map(([line = '[]']) => JSON.parse(line) as string[])
+    assert.equal(new Set(handles.flat()).size, 20)
+    await using manager = new ContextManager({ storage, contextDir: 'fleet' })
+    for (const [number, own] of handles.entries()) {
+      for (const [output, handle] of own.entries()) {
+        const { result } = await manager.loadContext(handle)
+        assert.ok(String(result).endsWith(`of ${number}, ${output}`))
+      }
+    }
+    assert.equal((await manager.listContexts()).length, 20)
+    await using store = new ContextStore({ storage, path: 'fleet', agent: 'reader' })
+    assert.equal((await store.list()).length, 4)
+    await using memory = await RepoMemory.open({ storage, root: 'fleet', repoHash: HASH })
+    assert.equal((await memory.getRepoMemory()).conventions.length, 4)
+  })
+
+  onServer('a sweep keeps the contexts of a session in another process, and removes them after its end', async () => {
+    const child = start('fleet-files.mjs', [storage, 9, 'waits'])
+    const handles = JSON.parse(await child.line()) as string[]
+    const retention = { maxFiles: 0, keepPaused: '1s', maxPausedBytes: 0 }
+    await using manager = new ContextManager({ storage, contextDir: 'fleet', retention })
+    await manager.sweep()
+    assert.ok(String((await manager.loadContext(handles[0] ?? '')).result).endsWith('of 9, 0'))
+    child.process.kill('SIGKILL')
+    await child.ended
+    const deadline = Date.now() + 60_000
+    for (;;) {
+      await manager.sweep()
+      if (!(await manager.sessions()).some(({ id }) => id === 'worker-9')) {
+        break
+      }
+      holds(Date.now() < deadline, 'the lease of a process that was killed ends')
+      await new Promise((resolve) => setTimeout(resolve, 500))
+    }
+    await rejectsWith(() => manager.loadContext(handles[0] ?? ''), 'ERR_CONTEXT_NOT_FOUND')
+  })
+})

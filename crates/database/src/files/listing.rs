@@ -1,0 +1,123 @@
+//! The files and directories of a directory.
+
+use std::{
+    hash::{Hash, Hasher},
+    path::Path,
+    sync::atomic::Ordering,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use storage::{Children, FileEntry, FileResult};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::{
+    Files,
+    place::{Place, directory_of},
+    sql,
+};
+use crate::{database::Intent, parameters::Parameters};
+
+/// The parameters that select what is below a directory: the first and the last path, and where the names begin.
+fn below(directory: &str) -> Parameters {
+    // `0` is the character after `/`.
+    let (first, last) = (format!("{directory}/"), format!("{directory}0"));
+    let start = i64::try_from(first.chars().count() + 1).unwrap_or(i64::MAX);
+    Parameters::new().text(first).text(last).number(start)
+}
+
+fn milliseconds(microseconds: i64) -> i64 {
+    microseconds / 1000
+}
+
+impl Files {
+    /// A file as a row of [`sql::LIST`] describes it. `None` for a directory.
+    fn entry_of(&self, row: &Row) -> Option<FileEntry> {
+        let length: Option<i64> = row.get(2);
+        let length = u64::try_from(length?).unwrap_or_default();
+        let mut hasher = std::hash::DefaultHasher::new();
+        (row.get::<_, Uuid>(1), row.get::<_, i64>(4)).hash(&mut hasher);
+        let offset = self.clock_offset.load(Ordering::Relaxed);
+        let modified = milliseconds(row.get(3)).saturating_sub(offset);
+        Some(FileEntry {
+            name: row.get(0),
+            length: Some(length),
+            modified: Some(modified),
+            written: Some(modified),
+            version: Some(hasher.finish()),
+            ownership: None,
+        })
+    }
+
+    /// Compares the server's clock with this machine's. Times of files are told by this machine's clock, with which callers
+    /// compare them.
+    fn note_clock(&self, row: Option<&Row>) {
+        /// A difference in ms that does not matter.
+        const NEAR: i64 = 5000;
+        let Some(server) = row.map(|row| milliseconds(row.get(5))) else { return };
+        let own = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        let offset = server.saturating_sub(i64::try_from(own).unwrap_or_default());
+        let known = self.clock_offset.load(Ordering::Relaxed);
+        // The offset stays the same while it is about right, so that the times of a file do.
+        if (offset - known).abs() > NEAR {
+            let offset = if offset.abs() > NEAR { offset } else { 0 };
+            self.clock_offset.store(offset, Ordering::Relaxed);
+        }
+    }
+
+    pub async fn list(&self, path: &Path) -> FileResult<Vec<FileEntry>> {
+        let parameters = Parameters::new().text(directory_of(path)?);
+        let at = ("readdir", path);
+        let rows = self.statement(Intent::Read, at, sql::LIST, parameters).await?;
+        self.note_clock(rows.first());
+        Ok(rows.iter().filter_map(|row| self.entry_of(row)).collect())
+    }
+
+    pub async fn names(&self, path: &Path) -> FileResult<Vec<String>> {
+        let parameters = Parameters::new().text(directory_of(path)?);
+        let at = ("readdir", path);
+        let rows = self.statement(Intent::Read, at, sql::NAMES, parameters).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
+    pub async fn directories(&self, path: &Path) -> FileResult<Vec<String>> {
+        let at = ("readdir", path);
+        let parameters = below(&directory_of(path)?);
+        let rows = self.statement(Intent::Read, at, sql::DIRECTORIES, parameters).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
+    pub async fn children(&self, path: &Path) -> FileResult<Children> {
+        let directory = directory_of(path)?;
+        let parameters = below(&directory).text(directory);
+        let at = ("readdir", path);
+        let rows = self.statement(Intent::Read, at, sql::CHILDREN, parameters).await?;
+        self.note_clock(rows.first());
+        let mut children = Children::default();
+        for row in rows {
+            match self.entry_of(&row) {
+                Some(entry) => children.files.push(entry),
+                None => children.directories.push(row.get(0)),
+            }
+        }
+        Ok(children)
+    }
+
+    pub async fn entry(&self, directory: &Path, name: &str) -> FileResult<Option<FileEntry>> {
+        let path = directory.join(name);
+        let place = Place::of(&path)?;
+        let parameters = Parameters::new().text(place.directory).text(place.name);
+        let at = ("stat", path.as_path());
+        let rows = self.statement(Intent::Read, at, sql::ENTRY, parameters).await?;
+        self.note_clock(rows.first());
+        Ok(rows.first().and_then(|row| self.entry_of(row)))
+    }
+
+    pub async fn has_directory(&self, path: &Path) -> FileResult<bool> {
+        let directory = directory_of(path)?;
+        let parameters = below(&directory).text(directory);
+        let at = ("stat", path);
+        let rows = self.statement(Intent::Read, at, sql::HAS_DIRECTORY, parameters).await?;
+        Ok(rows.first().is_some_and(|row| row.get(0)))
+    }
+}

@@ -1,0 +1,266 @@
+//! The locks that this process holds in a database, and the heartbeat that keeps them.
+//!
+//! The rows of locks name an owner, one for each process and database. An owner lives for 6 s after its last heartbeat, by the
+//! server's clock; then other processes may take its locks. The heartbeat runs while locks are held, and finds out which of them
+//! are still there. Between two heartbeats, questions about a lock are answered from memory.
+
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant, SystemTime},
+};
+
+use storage::{FileResult, LockAttempt};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::{failed, place::Place, sql, whole::ATTEMPTS};
+use crate::{
+    connections::runtime,
+    database::{Database, Intent},
+    parameters::Parameters,
+};
+
+/// The time between two heartbeats.
+const BEAT: Duration = Duration::from_millis(1500);
+/// The pause after a heartbeat without an answer.
+const REPEAT: Duration = Duration::from_millis(200);
+/// How long this process relies on a heartbeat: one second less than the server does.
+const RELIABLE: Duration = Duration::from_secs(5);
+
+/// The locks of this process.
+pub struct Locks {
+    database: Arc<Database>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    owner: Option<Owner>,
+    /// The files of the locks that are held, by token.
+    held: HashMap<Uuid, Held>,
+    is_beating: bool,
+    /// Changes of `held` that did not come from a heartbeat.
+    changes: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Owner {
+    id: Uuid,
+    confirmed: Moment,
+}
+
+struct Held {
+    file: Uuid,
+    /// The name of the file; `None` once it was removed.
+    place: Option<Place>,
+}
+
+/// A moment by both clocks of this machine: the monotonic clock may stop while the machine sleeps, and the other may be set.
+#[derive(Clone, Copy)]
+struct Moment(Instant, SystemTime);
+
+impl Moment {
+    fn now() -> Self {
+        Self(Instant::now(), SystemTime::now())
+    }
+
+    fn is_recent(self) -> bool {
+        self.0.elapsed() < RELIABLE && self.1.elapsed().is_ok_and(|elapsed| elapsed < RELIABLE)
+    }
+}
+
+/// What is known of a lock.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Knowledge {
+    /// It is held, and its file has this name, or none any more.
+    Held(Option<Place>),
+    /// Another process may have it.
+    Lost,
+    /// The last heartbeat was too long ago.
+    Unsure,
+}
+
+impl Locks {
+    pub fn new(database: &Arc<Database>) -> Arc<Self> {
+        Arc::new(Self { database: Arc::clone(database), state: Mutex::default() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The owner under which the next lock is taken.
+    fn owner(&self) -> Uuid {
+        let mut state = self.state();
+        let is_over = |owner: &Owner| !owner.confirmed.is_recent();
+        if state.held.is_empty() && state.owner.as_ref().is_some_and(is_over) {
+            state.owner = None;
+        }
+        let new = || Owner { id: Uuid::new_v4(), confirmed: Moment::now() };
+        state.owner.get_or_insert_with(new).id
+    }
+
+    /// Ends an owner that the server does not know any more, with its locks.
+    fn end_owner(&self, id: Uuid) {
+        let mut state = self.state();
+        if state.owner.is_some_and(|owner| owner.id == id) {
+            state.owner = None;
+            state.held.clear();
+        }
+    }
+
+    /// Tries to lock a file under a new token, which is returned if the lock was taken.
+    pub async fn try_lock(
+        self: &Arc<Self>,
+        path: &Path,
+        file: Uuid,
+    ) -> FileResult<(LockAttempt, Option<Uuid>)> {
+        let token = Uuid::new_v4();
+        for _ in 0..ATTEMPTS {
+            let owner = self.owner();
+            let parameters = Parameters::new().id(file).id(token).id(owner);
+            let rows = self.database.statement(Intent::Write, sql::LOCK, &parameters).await;
+            let rows = rows.map_err(|failure| failed("lock", path, failure))?;
+            let Some(row) = rows.first() else { continue };
+            let holder: Option<Uuid> = row.get(3);
+            // An earlier attempt, whose answer was lost, took it.
+            let is_own = row.get::<_, Option<Uuid>>(2) == Some(token);
+            if row.get(0) || is_own {
+                self.hold(token, Held { file, place: place_in(row, 5) });
+                return Ok((LockAttempt::Taken, Some(token)));
+            }
+            if !row.get::<_, bool>(1) {
+                self.end_owner(owner);
+                continue;
+            }
+            // Another process was quicker, and may have freed it again.
+            let Some(holder) = holder else { continue };
+            if row.get(4) {
+                return Ok((LockAttempt::Held, None));
+            }
+            let parameters = Parameters::new().id(file).id(holder);
+            let expired = self.database.statement(Intent::Write, sql::EXPIRE, &parameters).await;
+            expired.map_err(|failure| failed("lock", path, failure))?;
+        }
+        Ok((LockAttempt::Held, None))
+    }
+
+    fn hold(self: &Arc<Self>, token: Uuid, held: Held) {
+        let mut state = self.state();
+        state.held.insert(token, held);
+        state.changes += 1;
+        if !state.is_beating
+            && let Ok(runtime) = runtime()
+        {
+            state.is_beating = true;
+            runtime.spawn(Arc::clone(self).keep());
+        }
+    }
+
+    /// Forgets a lock that is freed. Returns whether its row may still be there.
+    pub fn forget(&self, token: Uuid) -> bool {
+        let mut state = self.state();
+        state.changes += 1;
+        state.held.remove(&token).is_some_and(|held| held.place.is_some())
+    }
+
+    /// Frees a lock.
+    pub async fn unlock(&self, file: Uuid, token: Uuid) {
+        let parameters = Parameters::new().id(file).id(token);
+        // A lock that cannot be freed ends with its owner.
+        let _ = self.database.statement(Intent::Write, sql::UNLOCK, &parameters).await;
+    }
+
+    /// What is known of a lock without asking the server.
+    pub fn knowledge(&self, token: Uuid) -> Knowledge {
+        let state = self.state();
+        let Some(held) = state.held.get(&token) else { return Knowledge::Lost };
+        match &state.owner {
+            Some(owner) if owner.confirmed.is_recent() => Knowledge::Held(held.place.clone()),
+            Some(_) => Knowledge::Unsure,
+            None => Knowledge::Lost,
+        }
+    }
+
+    /// This process removed a file.
+    pub fn note_removed(&self, file: Uuid) {
+        self.note(file, None);
+    }
+
+    /// This process renamed a file.
+    pub fn note_renamed(&self, file: Uuid, place: &Place) {
+        self.note(file, Some(place));
+    }
+
+    fn note(&self, file: Uuid, place: Option<&Place>) {
+        let mut state = self.state();
+        state.changes += 1;
+        for held in state.held.values_mut().filter(|held| held.file == file) {
+            held.place = place.cloned();
+        }
+    }
+
+    /// Sends heartbeats while locks are held.
+    async fn keep(self: Arc<Self>) {
+        let mut pause = BEAT;
+        loop {
+            tokio::time::sleep(pause).await;
+            {
+                let mut state = self.state();
+                if state.held.is_empty() {
+                    state.is_beating = false;
+                    return;
+                }
+            }
+            pause = if self.beat().await { BEAT } else { REPEAT };
+        }
+    }
+
+    /// Sends one heartbeat. Returns whether it was answered.
+    pub async fn beat(&self) -> bool {
+        let (owner, tokens, changes) = {
+            let state = self.state();
+            let Some(owner) = state.owner else { return true };
+            (owner.id, state.held.keys().copied().collect::<Vec<_>>(), state.changes)
+        };
+        let sent = Moment::now();
+        let parameters = Parameters::new().id(owner);
+        let beat = self.database.statement_beside(sql::BEAT, &parameters);
+        let Ok(Some(rows)) = tokio::time::timeout(BEAT, beat).await else { return false };
+        if !rows.first().is_some_and(|row| row.get(0)) {
+            self.end_owner(owner);
+            return true;
+        }
+        let places: HashMap<Uuid, Option<Place>> = rows
+            .iter()
+            .filter_map(|row| Some((row.get::<_, Option<Uuid>>(1)?, place_in(row, 2))))
+            .collect();
+        let mut state = self.state();
+        let is_same = state.changes == changes;
+        if let Some(known) = state.owner.as_mut().filter(|known| known.id == owner) {
+            known.confirmed = sent;
+        }
+        for token in tokens {
+            match places.get(&token) {
+                Some(place) if is_same => {
+                    if let Some(held) = state.held.get_mut(&token) {
+                        held.place.clone_from(place);
+                    }
+                }
+                Some(_) => {}
+                // Another process took it, or removed the file.
+                None => drop(state.held.remove(&token)),
+            }
+        }
+        true
+    }
+}
+
+/// The directory and the name of a file in a row; `None` if the file was removed.
+fn place_in(row: &Row, at: usize) -> Option<Place> {
+    let directory: Option<String> = row.get(at);
+    let name: Option<String> = row.get(at + 1);
+    Some(Place { directory: directory?, name: name? })
+}
