@@ -98,14 +98,22 @@ type ContextErrorCode =
  | 'ERR_CONTEXT_UNSAFE_DIRECTORY'
 /** Thrown when the package is imported: the native addon of this platform is missing or cannot be loaded, or Node.js is too old. */
  | 'ERR_CONTEXT_ADDON'
+/** A database cannot be reached or cannot store anything now; see `mayExist`. */
+ | 'ERR_CONTEXT_STORAGE'
+/** A database did not answer in time; see `mayExist`. */
+ | 'ERR_CONTEXT_TIMEOUT'
+/** A database refused the user, the password or a permission. */
+ | 'ERR_CONTEXT_ACCESS'
 /** An internal error of this package. Please report it. */
  | 'ERR_CONTEXT_INTERNAL';
 /** The errors that this package throws and rejects with. */
 interface ContextError extends Error {
     /** The code, which does not change between versions. */
     code: ContextErrorCode;
-    /** The file system's error, or what an injected file system threw. */
+    /** The file system's or database's error, or what an injected file system threw. */
     cause?: unknown;
+    /** `true` if a database may have stored what the call was to store, although it failed: the answer was lost. */
+    mayExist?: boolean;
 }
 /** Options of calls that can be aborted. */
 interface CancellationOptions {
@@ -275,6 +283,45 @@ interface RedactedStream<T extends string | Uint8Array> extends AsyncIterableIte
     readonly findings: readonly RedactionFinding[];
 }
 
+/** Public types of the option `storage`. */
+/** A database in which a class keeps its data, in place of files. */
+interface StorageOptions {
+    /**
+     * The URL of a PostgreSQL database, such as `'postgres://user@host:5432/database'`. Several hosts may be given, separated by
+     * commas. `sslmode=disable` turns encryption off; every other mode verifies the server's certificate.
+     */
+    url: string;
+    /**
+     * The schema with the tables of this package: lower-case letters, digits and `_`. It is created if the role may create it. Give
+     * each tenant a schema and a role of its own: a namespace is no boundary.
+     * @default 'agent_context'
+     */
+    schema?: string | null | undefined;
+    /**
+     * The largest number of connections of this process. All objects with equal options share them.
+     * @default 4
+     */
+    pool?: number | null | undefined;
+    /**
+     * How long a call may take, in ms, with everything that is repeated after lost connections and conflicts. After that, it
+     * rejects with `ERR_CONTEXT_TIMEOUT` or `ERR_CONTEXT_STORAGE`.
+     * @default 30000
+     */
+    timeout?: number | null | undefined;
+    /** Returns the password of each new connection, for tokens that expire. Without it, the URL's password is used. */
+    credentials?: (() => string | Promise<string>) | null | undefined;
+    /**
+     * `false` turns encryption off. `ca` has certificates in the PEM format, which are trusted in place of the system's. Connections
+     * within the machine are not encrypted unless `ca` is set.
+     */
+    tls?: false | StorageTlsOptions | null | undefined;
+}
+/** Options of encrypted connections to a database. */
+interface StorageTlsOptions {
+    /** Certificates in the PEM format. */
+    ca: string;
+}
+
 /** Public types of the context history. */
 
 /** Options of `new ContextHistory()`. An option that is `undefined` or `null` has its default. */
@@ -285,6 +332,11 @@ interface ContextHistoryOptions {
      * @default '.wink/context.jsonl'
      */
     path?: string | null | undefined;
+    /**
+     * The URL of a PostgreSQL database, or its options: the history is kept there in place of a file, and every machine that uses the
+     * database sees it. `path` then names the history; options of files are refused.
+     */
+    storage?: string | StorageOptions | null | undefined;
     /** A file system that is used instead of the local disk. */
     fileSystem?: IFileSystem | null | undefined;
     /**
@@ -331,7 +383,7 @@ interface ContextHistoryOptions {
      */
     maxEntryBytes?: number | null | undefined;
     /**
-     * File size in bytes above which an append starts a compaction in the background. The compaction removes the oldest entries
+     * Size of the file, or of all lines in a database, in bytes above which an append starts a compaction in the background. The compaction removes the oldest entries
      * until the file has at most 80 % of `maxBytes`; it always keeps the latest entry. Appends do not wait for it, one process at a
      * time does it, and `onDebug` reports it. The file may exceed the limit until the compaction ends. Has no effect where
      * `compact` is refused, see `trustLocks`.
@@ -555,7 +607,8 @@ interface VerifyReport {
 
 /**
  * An append-only log of tool calls and decisions: one JSON object per line in a file, which other programs may also read and
- * append to. Any number of `ContextHistory` objects, in any number of processes, may share a file.
+ * append to. Any number of `ContextHistory` objects, in any number of processes, may share a file; with `storage`, a history in a
+ * database, from any number of machines.
  *
  * @example
  * ```ts
@@ -569,7 +622,7 @@ declare class ContextHistory {
     #private;
     /** Does not access the disk: the first `append` creates the file. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
     constructor(options?: ContextHistoryOptions | null);
-    /** The absolute path of the file. Symbolic links are not resolved. */
+    /** The absolute path of the file, whose symbolic links are not resolved; with `storage`, the name of the history in the database. */
     get path(): string;
     /**
      * Appends an entry. Its values are copied before `append` returns: later changes to them have no effect.
@@ -584,9 +637,12 @@ declare class ContextHistory {
      * returned entry is the redacted one, as reading returns it; the passed values are not modified. Where the file already has an
      * entry with the same `operationId`, nothing is written and that entry is returned as reading returns it. Processes exclude
      * each other by a lock on the file. With a `fileSystem`, or on a file system whose locks do not exclude all processes (see
-     * `trustLocks`), `operationId` and `ifLast` work within one process only.
+     * `trustLocks`), `operationId` and `ifLast` work within one process only. With `storage`, `append` resolves once the entry is
+     * committed, and both work for all machines.
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_CONFLICT` when another entry than `ifLast` is the last one,
-     * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+     * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; with `storage`, also
+     * `ERR_CONTEXT_STORAGE`, `ERR_CONTEXT_TIMEOUT` and `ERR_CONTEXT_ACCESS`, with `mayExist: true` if the entry may have been stored:
+     * pass an `operationId` to be able to repeat such an append
      */
     append(entry: ContextEntryInput, options?: AppendOptions | null): Promise<ContextEntry>;
     /**
@@ -651,45 +707,6 @@ declare class ContextHistory {
 /** Checks the options of a history and adds the defaults. */
 
 declare const DEFAULT_HISTORY_PATH = ".wink/context.jsonl";
-
-/** Public types of the option `storage`. */
-/** A database in which a class keeps its data, in place of files. */
-interface StorageOptions {
-    /**
-     * The URL of a PostgreSQL database, such as `'postgres://user@host:5432/database'`. Several hosts may be given, separated by
-     * commas. `sslmode=disable` turns encryption off; every other mode verifies the server's certificate.
-     */
-    url: string;
-    /**
-     * The schema with the tables of this package: lower-case letters, digits and `_`. It is created if the role may create it. Give
-     * each tenant a schema and a role of its own: a namespace is no boundary.
-     * @default 'agent_context'
-     */
-    schema?: string | null | undefined;
-    /**
-     * The largest number of connections of this process. All objects with equal options share them.
-     * @default 4
-     */
-    pool?: number | null | undefined;
-    /**
-     * How long a call may take, in ms, with everything that is repeated after lost connections and conflicts. After that, it
-     * rejects with `ERR_CONTEXT_TIMEOUT` or `ERR_CONTEXT_STORAGE`.
-     * @default 30000
-     */
-    timeout?: number | null | undefined;
-    /** Returns the password of each new connection, for tokens that expire. Without it, the URL's password is used. */
-    credentials?: (() => string | Promise<string>) | null | undefined;
-    /**
-     * `false` turns encryption off. `ca` has certificates in the PEM format, which are trusted in place of the system's. Connections
-     * within the machine are not encrypted unless `ca` is set.
-     */
-    tls?: false | StorageTlsOptions | null | undefined;
-}
-/** Options of encrypted connections to a database. */
-interface StorageTlsOptions {
-    /** Certificates in the PEM format. */
-    ca: string;
-}
 
 /** Public types of the context manager: its options, pointers and stored contexts. */
 
@@ -2558,45 +2575,6 @@ declare class RepoMemory {
  */
 declare function summariseStep(step: StepSummary): string;
 
-/** Public types of the option `storage`. */
-/** A database in which a class keeps its data, in place of files. */
-interface StorageOptions {
-    /**
-     * The URL of a PostgreSQL database, such as `'postgres://user@host:5432/database'`. Several hosts may be given, separated by
-     * commas. `sslmode=disable` turns encryption off; every other mode verifies the server's certificate.
-     */
-    url: string;
-    /**
-     * The schema with the tables of this package: lower-case letters, digits and `_`. It is created if the role may create it. Give
-     * each tenant a schema and a role of its own: a namespace is no boundary.
-     * @default 'agent_context'
-     */
-    schema?: string | null | undefined;
-    /**
-     * The largest number of connections of this process. All objects with equal options share them.
-     * @default 4
-     */
-    pool?: number | null | undefined;
-    /**
-     * How long a call may take, in ms, with everything that is repeated after lost connections and conflicts. After that, it
-     * rejects with `ERR_CONTEXT_TIMEOUT` or `ERR_CONTEXT_STORAGE`.
-     * @default 30000
-     */
-    timeout?: number | null | undefined;
-    /** Returns the password of each new connection, for tokens that expire. Without it, the URL's password is used. */
-    credentials?: (() => string | Promise<string>) | null | undefined;
-    /**
-     * `false` turns encryption off. `ca` has certificates in the PEM format, which are trusted in place of the system's. Connections
-     * within the machine are not encrypted unless `ca` is set.
-     */
-    tls?: false | StorageTlsOptions | null | undefined;
-}
-/** Options of encrypted connections to a database. */
-interface StorageTlsOptions {
-    /** Certificates in the PEM format. */
-    ca: string;
-}
-
 /** Public types of the state store. */
 
 /** Options of a state store. An option that is `undefined` or `null` has its default. */
@@ -3982,4 +3960,4 @@ declare function createToolRecorder<Task extends TaskId = number>(target: Contex
 declare function toText({ success, value, message }: ToolResult): string;
 
 export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, DEFAULT_STATE_PATH, RepoMemory, StateStore, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactStream, redactValue, summariseStep, toText };
-export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFiles, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, EmbedOptions, Embedder, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, ImportRecordOptions, ImportedRecord, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };
+export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFiles, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, EmbedOptions, Embedder, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, ImportRecordOptions, ImportedRecord, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StorageOptions, StorageTlsOptions, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };
