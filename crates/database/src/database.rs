@@ -63,7 +63,7 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    /// Runs a statement. `{schema}` in it stands for the schema.
+    /// Runs a statement. `{schema}` in it is replaced by the schema's name.
     ///
     /// # Errors
     /// The server's, which the steps return, so that the transaction is repeated or given up.
@@ -133,7 +133,7 @@ impl Database {
         self.connections.close();
     }
 
-    /// Runs one statement, in one round trip once a connection is open. `{schema}` in it stands for the schema.
+    /// Runs one statement, in one round trip once a connection is open. `{schema}` in it is replaced by the schema's name.
     ///
     /// # Errors
     /// If it does not succeed before the timeout, or cannot succeed.
@@ -146,7 +146,7 @@ impl Database {
         self.repeat(intent, |mut connection| async move {
             let client = connection.begin();
             let rows = self.send(&client, sql, parameters).await;
-            // After an error of the statement alone, the connection can be used again.
+            // After an error of nothing but the statement, the connection can be used again.
             if rows.as_ref().map_or_else(|error| error.as_db_error().is_some(), |_| true) {
                 connection.end();
             }
@@ -199,7 +199,7 @@ impl Database {
             if ended.is_ok() {
                 connection.end();
             }
-            // Of a failed transaction, the first error is the one that tells.
+            // The first error of a failed transaction is its cause.
             let outcome = outcome?;
             ended?;
             Ok(outcome)
@@ -336,7 +336,7 @@ impl Database {
         let place = self.place();
         let may_exist = progress.may_exist();
         let mut failure = match &progress.cause {
-            // An error was repeated until the timeout: it tells more than the timeout.
+            // An error was repeated until the timeout, and is the cause.
             Some(cause) if !progress.is_sent => Failure::new(
                 FailureKind::Unavailable,
                 format!(

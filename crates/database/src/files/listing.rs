@@ -49,7 +49,7 @@ impl Files {
         })
     }
 
-    /// Compares the server's clock with this machine's. Times of files are told by this machine's clock, with which callers
+    /// Compares the server's clock with this machine's. Times of files are given in this machine's clock, with which callers
     /// compare them.
     fn note_clock(&self, row: Option<&Row>) {
         /// A difference in ms that does not matter.

@@ -1,5 +1,5 @@
 //! The queue of a writer. Queued entries are written in the order of the calls, those that wait at the same time in one
-//! statement: a caller alone waits for one round trip.
+//! statement: a single caller waits for one round trip.
 
 use std::{
     collections::{HashSet, VecDeque},
