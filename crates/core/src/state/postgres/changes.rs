@@ -25,9 +25,7 @@ use crate::{
 
 const CLAIM: &str = concat!(claim!(), " SELECT before, at FROM claimed");
 /// The items at these places. Values that are not wanted are not sent.
-const READ: &str = concat!(
-    "SELECT d.namespace, d.key, d.sequence, d.nonce, d.created_at, d.updated_at, d.expires_at, d.kind, d.media_type, d.length, CASE WHEN g.wanted = 1 THEN d.value END FROM unnest($2::bytea[], $3::bytea[], $4::bigint[]) AS g (namespace, key, wanted) JOIN {schema}.document AS d ON d.store = $1 AND d.namespace = g.namespace AND d.key = g.key"
-);
+const READ: &str = "SELECT d.namespace, d.key, d.sequence, d.nonce, d.created_at, d.updated_at, d.expires_at, d.kind, d.media_type, d.length, CASE WHEN g.wanted = 1 THEN d.value END FROM unnest($2::bytea[], $3::bytea[], $4::bigint[]) AS g (namespace, key, wanted) JOIN {schema}.document AS d ON d.store = $1 AND d.namespace = g.namespace AND d.key = g.key";
 /// Writes items, removes the chunks of old values, and records the changes.
 const WRITE: &str = "WITH written AS (
   INSERT INTO {schema}.document (store, namespace, key, sequence, nonce, created_at, updated_at, expires_at, kind, media_type, length, value)
