@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { ContextManager, ContextStore, RepoMemory } from '../dist/index.js'
+import { ContextManager, ContextStore, RepoMemory, StateStore } from '../dist/index.js'
 import { MemoryFileSystem, rejectsWith, throwsWith } from './support/fixtures.ts'
 import { hasPostgres, type PostgresServer, startPostgres } from './support/postgres.ts'
 import { holds, PATIENT, run, start } from './support/processes.ts'
@@ -53,6 +53,7 @@ describe('storage in place of files', PATIENT, () => {
     throwsWith(() => new ContextStore({ ...options, agent: 'a', fileSystem }), 'ERR_CONTEXT_INVALID_ARGUMENT')
     throwsWith(() => new ContextManager({ ...options, contextDir: '../a' }), 'ERR_CONTEXT_INVALID_ARGUMENT')
     throwsWith(() => new ContextManager({ storage: 'mysql://localhost/db' }), 'ERR_CONTEXT_INVALID_ARGUMENT')
+    throwsWith(() => new ContextManager({ storage: 7 as never }), 'ERR_CONTEXT_INVALID_ARGUMENT', /a URL or an object/)
   })
 
   it('refuses a file system of a memory as well', async () => {
@@ -64,6 +65,24 @@ describe('storage in place of files', PATIENT, () => {
     const unreachable = { url: 'postgres://agent@127.0.0.1:1/db', timeout: 300 }
     const manager = new ContextManager({ storage: unreachable, contextDir: 'none' })
     await rejectsWith(() => manager.saveContext('tool', {}, 'x'), 'ERR_CONTEXT_STORAGE')
+  })
+
+  onServer('outputs and state at once do not wait for the connections of each other', async () => {
+    const manager = new ContextManager({ storage, contextDir: 'busy', sessionId: 'busy' })
+    const state = new StateStore({ storage, path: 'busy' })
+    const work = async (_: unknown, index: number): Promise<void> => {
+      await manager.saveContext('tool', { index }, `result ${index}`)
+      await state.transaction(
+        async (view) => {
+          const count = await view.get(['n'], 'count')
+          view.put(['n'], 'count', Number(count?.value ?? 0) + 1)
+        },
+        { attempts: 1000 },
+      )
+    }
+    await Promise.all(Array.from({ length: 40 }, work))
+    assert.equal((await state.get(['n'], 'count'))?.value, 40)
+    await Promise.all([manager.close(), state.close()])
   })
 
   onServer('a context is saved, loaded, read, listed and removed', async () => {

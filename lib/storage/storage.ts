@@ -18,6 +18,9 @@ const passwordSources = new WeakMap<() => string | Promise<string>, PasswordSour
 
 /** Checks the option `storage`. Opens no connection. */
 export function checkStorage(storage: string | StorageOptions, name: string): Storage {
+  if (typeof storage !== 'string' && (typeof storage !== 'object' || storage === null)) {
+    throw invalidArgument(name, 'a URL or an object', storage)
+  }
   const given = storageOptions(typeof storage === 'string' ? { url: storage } : storage, name)
   const passwords = optional(given.credentials, `${name}.credentials`, passwordSource)
   const schema = optional(given.schema, `${name}.schema`, checkFilled)

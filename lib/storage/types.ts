@@ -14,7 +14,8 @@ export interface StorageOptions {
    */
   schema?: string | null | undefined
   /**
-   * The largest number of connections of this process. All objects with equal options share them.
+   * The largest number of connections of this process for histories and state, and as many for the files of the other classes, which
+   * keep one more for heartbeats. All objects with equal options share them.
    * @default 4
    */
   pool?: number | null | undefined

@@ -96,6 +96,17 @@ async fn a_save_takes_two_statements_and_a_load_one(server: &Server) {
     reader.close(reader.calls()).await;
 }
 
+/// The number of statements once nothing but heartbeats sends any.
+async fn settled(database: &Database) -> u64 {
+    loop {
+        let before = database.statistics().requests;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        if database.statistics().requests <= before + 1 {
+            return database.statistics().requests;
+        }
+    }
+}
+
 async fn a_session_with_many_contexts_is_resumed_in_few_statements(server: &Server) {
     const CONTEXTS: usize = 2000;
     let (database, files) = open(server, "resumed");
@@ -125,8 +136,9 @@ async fn a_session_with_many_contexts_is_resumed_in_few_statements(server: &Serv
     println!(
         "resume of {CONTEXTS} contexts: {requests} statements, with those of a new connection"
     );
-    assert!(requests <= 20, "{requests} statements");
-    let before = database.statistics().requests;
+    // Some are those of the thread that has begun to index the texts.
+    assert!(requests <= 60, "{requests} statements");
+    let before = settled(&database).await;
     assert_eq!(resumed.sessions().await.unwrap().len(), 1);
     let requests = database.statistics().requests - before;
     println!("sessions: {requests} statements");

@@ -37,15 +37,25 @@ pub(crate) enum NoConnection {
     System(String),
 }
 
-/// The pool.
+/// What a connection is used for. Callers of files wait in blocking operations: they must not wait for connections of
+/// tasks that need the callers' threads to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Calls,
+    Files,
+}
+
+/// The pool: for each purpose, at most the same number of connections.
 pub(crate) struct Connections {
-    places: Arc<Semaphore>,
+    calls: Arc<Semaphore>,
+    files: Arc<Semaphore>,
     idle: Mutex<Vec<Arc<Client>>>,
 }
 
 impl Connections {
     pub fn new(most: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(most)), idle: Mutex::default() }
+        let places = || Arc::new(Semaphore::new(most));
+        Self { calls: places(), files: places(), idle: Mutex::default() }
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Client>>> {
@@ -53,8 +63,12 @@ impl Connections {
     }
 
     /// A free place in the pool; waits for one.
-    pub async fn place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.places).acquire_owned().await.ok()
+    pub async fn place(&self, purpose: Purpose) -> Option<OwnedSemaphorePermit> {
+        let places = match purpose {
+            Purpose::Calls => &self.calls,
+            Purpose::Files => &self.files,
+        };
+        Arc::clone(places).acquire_owned().await.ok()
     }
 
     /// An open connection, in `place`; without one, beyond the pool.

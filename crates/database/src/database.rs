@@ -14,7 +14,7 @@ use tokio_postgres::{Client, Row, error::SqlState};
 use uuid::Uuid;
 
 use crate::{
-    connections::{Connection, Connections, NoConnection},
+    connections::{Connection, Connections, NoConnection, Purpose},
     failure::{Failure, FailureKind, Remedy, describe, remedy},
     parameters::Parameters,
     schema::{
@@ -143,7 +143,18 @@ impl Database {
         sql: &str,
         parameters: &Parameters,
     ) -> Result<Vec<Row>, Failure> {
-        self.repeat(intent, |mut connection| async move {
+        self.statement_for(Purpose::Calls, intent, sql, parameters).await
+    }
+
+    /// As [`Database::statement`], on a connection for this purpose.
+    pub(crate) async fn statement_for(
+        &self,
+        purpose: Purpose,
+        intent: Intent,
+        sql: &str,
+        parameters: &Parameters,
+    ) -> Result<Vec<Row>, Failure> {
+        self.repeat((purpose, intent), |mut connection| async move {
             let client = connection.begin();
             let rows = self.send(&client, sql, parameters).await;
             // After an error of nothing but the statement, the connection can be used again.
@@ -186,7 +197,7 @@ impl Database {
         Steps: Future<Output = Result<T, tokio_postgres::Error>> + Send,
     {
         let steps = &steps;
-        self.repeat(intent, |mut connection| async move {
+        self.repeat((Purpose::Calls, intent), |mut connection| async move {
             let client = connection.begin();
             Counters::add(&self.counters.requests);
             client.batch_execute(isolation.begin()).await?;
@@ -221,14 +232,15 @@ impl Database {
     /// Repeats an attempt until it succeeds, cannot succeed, or the timeout passes.
     async fn repeat<T, Attempt>(
         &self,
-        intent: Intent,
+        (purpose, intent): (Purpose, Intent),
         attempt: impl Fn(Connection) -> Attempt,
     ) -> Result<T, Failure>
     where
         Attempt: Future<Output = Result<T, tokio_postgres::Error>>,
     {
         let deadline = Instant::now() + self.settings.timeout;
-        let mut progress = Progress { intent, is_sent: false, is_unclear: false, cause: None };
+        let mut progress =
+            Progress { purpose, intent, is_sent: false, is_unclear: false, cause: None };
         let mut pause = FIRST_PAUSE;
         loop {
             let tried = self.attempt(&attempt, &mut progress);
@@ -262,7 +274,7 @@ impl Database {
     }
 
     async fn connect(&self, progress: &mut Progress) -> Result<Connection, Trouble> {
-        let Some(place) = self.connections.place().await else {
+        let Some(place) = self.connections.place(progress.purpose).await else {
             return Err(Trouble::Again);
         };
         let opened = self.connections.connection(Some(place), &self.settings, &self.counters).await;
@@ -450,6 +462,7 @@ impl Database {
 
 /// How far the attempts of a call have got.
 struct Progress {
+    purpose: Purpose,
     intent: Intent,
     /// Whether an attempt is under way at the server.
     is_sent: bool,

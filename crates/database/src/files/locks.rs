@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::{failed, place::Place, sql, whole::ATTEMPTS};
 use crate::{
-    connections::runtime,
+    connections::{Purpose, runtime},
     database::{Database, Intent},
     parameters::Parameters,
 };
@@ -121,7 +121,10 @@ impl Locks {
         for _ in 0..ATTEMPTS {
             let owner = self.owner();
             let parameters = Parameters::new().id(file).id(token).id(owner);
-            let rows = self.database.statement(Intent::Write, sql::LOCK, &parameters).await;
+            let rows = self
+                .database
+                .statement_for(Purpose::Files, Intent::Write, sql::LOCK, &parameters)
+                .await;
             let rows = rows.map_err(|failure| failed("lock", path, failure))?;
             let Some(row) = rows.first() else { continue };
             let holder: Option<Uuid> = row.get(3);
@@ -141,7 +144,10 @@ impl Locks {
                 return Ok((LockAttempt::Held, None));
             }
             let parameters = Parameters::new().id(file).id(holder);
-            let expired = self.database.statement(Intent::Write, sql::EXPIRE, &parameters).await;
+            let expired = self
+                .database
+                .statement_for(Purpose::Files, Intent::Write, sql::EXPIRE, &parameters)
+                .await;
             expired.map_err(|failure| failed("lock", path, failure))?;
         }
         Ok((LockAttempt::Held, None))
@@ -170,7 +176,10 @@ impl Locks {
     pub async fn unlock(&self, file: Uuid, token: Uuid) {
         let parameters = Parameters::new().id(file).id(token);
         // A lock that cannot be freed ends with its owner.
-        let _ = self.database.statement(Intent::Write, sql::UNLOCK, &parameters).await;
+        let _ = self
+            .database
+            .statement_for(Purpose::Files, Intent::Write, sql::UNLOCK, &parameters)
+            .await;
     }
 
     /// What is known of a lock without asking the server.

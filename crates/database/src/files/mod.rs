@@ -37,7 +37,7 @@ use storage::{FileError, FileResult, FileSystem, Registry};
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 
 use crate::{
-    connections::runtime,
+    connections::{Purpose, runtime},
     database::{Database, Intent},
     failure::Failure,
     parameters::Parameters,
@@ -113,8 +113,9 @@ impl Files {
         parameters: impl Into<Arc<Parameters>>,
     ) -> FileResult<Vec<tokio_postgres::Row>> {
         let (database, parameters) = (Arc::clone(&self.database), parameters.into());
-        let sent = connections(at)?
-            .spawn(async move { database.statement(intent, sql, &parameters).await });
+        let sent = connections(at)?.spawn(async move {
+            database.statement_for(Purpose::Files, intent, sql, &parameters).await
+        });
         let (operation, path) = at;
         match sent.await {
             Ok(rows) => rows.map_err(|failure| failed(operation, path, failure)),
