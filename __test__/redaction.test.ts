@@ -147,20 +147,21 @@ for (const [place, keep] of Object.entries(PLACES)) {
       keep(async (options, everything) => {
         const canaries = new Canaries()
         const log = debugLog()
-        const manager = new ContextManager({ ...options, onDebug: log })
-        const args = { a: canaries.token() }
+        const manager = new ContextManager({ ...options, shouldPersist: () => true, onDebug: log })
+        // The size that `shouldPersist` gets is that of JSON text made on this side.
+        const result = { a: canaries.token() }
         const before = everything()
-        const error = await withBrokenJson(args, () =>
-          rejectsWith(() => manager.saveContext('tool', args, 1), 'ERR_CONTEXT_REDACTION'),
+        const error = await withBrokenJson(result, () =>
+          rejectsWith(() => manager.saveContext('tool', {}, result), 'ERR_CONTEXT_REDACTION'),
         )
         canaries.assertAbsent(error.message, 'the message')
-        const kept = await withBrokenJson(args, () => manager.offload('tool', args, 'output'))
-        assert.deepEqual([kept.text, kept.isOffloaded], ['output', false])
+        const kept = await withBrokenJson(result, () => manager.offload('tool', {}, result))
+        assert.deepEqual([kept.text, kept.isOffloaded], ['{"a":[', false])
         assert.equal((kept.error as { code?: string } | undefined)?.code, 'ERR_CONTEXT_REDACTION')
         assert.equal(everything(), before, 'nothing was written')
         assert.deepEqual([manager.size, manager.stats().redactions], [0, 0])
         canaries.assertAbsent(JSON.stringify(log.entries), 'the log')
-        await manager.saveContext('tool', args, 1)
+        await manager.saveContext('tool', {}, result)
         assert.equal(manager.size, 1)
         await manager.clear()
       }))
