@@ -28,7 +28,9 @@ describe('storage in place of files', PATIENT, () => {
   })
 
   after(() => {
-    holds(readdirSync(empty).length === 0, 'nothing was written to the home directory')
+    // Runtimes keep caches there.
+    const written = readdirSync(empty).filter((name) => name !== '.bun' && name !== '.cache')
+    assert.deepEqual(written, [], 'nothing was written to the home directory')
     rmSync(empty, { recursive: true, force: true })
     if (home !== undefined) {
       process.env['HOME'] = home
