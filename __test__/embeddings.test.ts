@@ -165,7 +165,7 @@ for (const { name, search } of SEARCHES) {
           [{ embed: { embed } }, /embed\.model must be a non-empty string/],
           [{ embed: { model: '', embed } }, /embed\.model must be a non-empty string/],
           [{ embed: { model: 'one' } }, /embed\.embed must be a function/],
-          [{ embed: { model: 'one', embed, modell: 1 } }, /unknown option '.*embed\.modell'/],
+          [{ embed: { model: 'one', embed, extra: 1 } }, /unknown option '.*embed\.extra'/],
           [{ embed, embedTimeout: -1 }, /embedTimeout must be/],
         ]
         for (const [options, message] of refused) {
