@@ -150,7 +150,7 @@ impl Anchors {
         holds
     }
 
-    /// Visits the positions that [`Anchors::find`] would examine in a text, or in the text of an undecoded JSON string, in no particular
+    /// Visits the positions that the search for anchors would examine in a text, or in the text of an undecoded JSON string, in no particular
     /// order.
     pub fn signs(&self, text: &[u8], visit: &mut impl FnMut(usize)) {
         dotted_token::pairs(text, 0..text.len()).for_each(&mut *visit);
