@@ -1,6 +1,6 @@
 // The third-party parts of what is published: crates in the addon, and npm packages in the bundles.
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const LICENCE_FILE = /^(?:licen[cs]e|copying|unlicense|notice)/i
@@ -39,9 +39,10 @@ export function cratesOf(root, target) {
       maxBuffer: 256 * 1024 * 1024,
     }),
   )
-  return linkedCrates(metadata)
-    .filter(({ source }) => source !== null)
-    .flatMap((crate) => [componentOfCrate(crate), ...cSourcesOf(crate)])
+  const crates = linkedCrates(metadata).filter(({ source }) => source !== null)
+  const apache = apacheText(crates)
+  return crates
+    .flatMap((crate) => [componentOfCrate(crate, apache), ...cSourcesOf(crate)])
     .sort(byName)
 }
 
@@ -77,22 +78,29 @@ export function bundledPackages(root, names) {
     .sort(byName)
 }
 
-function componentOfCrate({ name, version, license, authors, manifest_path: manifest }) {
+/** The text of the Apache licence, which many crates contain, for those that name it and do not contain it. */
+function apacheText(crates) {
+  const file = crates
+    .map(({ manifest_path: manifest }) => join(dirname(manifest), 'LICENSE-APACHE'))
+    .find((path) => existsSync(path))
+  return file === undefined ? undefined : readFileSync(file, 'utf8').replaceAll('\r\n', '\n').trim()
+}
+
+function componentOfCrate({ name, version, license, authors, manifest_path: manifest }, apache) {
   const texts = textsIn(dirname(manifest))
   if (texts.length > 0) {
     return { ecosystem: 'cargo', name, version, licence: license, texts }
   }
-  if (!/\bMIT\b/.test(license)) {
-    throw new Error(
-      `The crate ${name} ${version} (${license}) has no licence file, and is not under MIT: add its text.`,
-    )
+  const text = /\bMIT\b/.test(license) ? MIT : /\bApache-2\.0\b/.test(license) ? apache : undefined
+  if (text === undefined) {
+    throw new Error(`The crate ${name} ${version} (${license}) has no licence file: add its text.`)
   }
   return {
     ecosystem: 'cargo',
     name,
     version,
     licence: license,
-    texts: [`Copyright (c) ${authors.join(', ')}\n\n${MIT}`],
+    texts: [`Copyright (c) ${authors.join(', ')}\n\n${text}`],
   }
 }
 
