@@ -41,9 +41,7 @@ export function cratesOf(root, target) {
   )
   const crates = linkedCrates(metadata).filter(({ source }) => source !== null)
   const apache = apacheText(crates)
-  return crates
-    .flatMap((crate) => [componentOfCrate(crate, apache), ...cSourcesOf(crate)])
-    .sort(byName)
+  return crates.flatMap((crate) => [componentOfCrate(crate, apache), ...cSourcesOf(crate)]).sort(byName)
 }
 
 /** The packages of cargo's metadata that the root package links, itself included. */
