@@ -1,14 +1,11 @@
 /** `StateStore` with the option `storage`: in PostgreSQL, which several machines share. */
 
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import process from 'node:process'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { StateStore } from '../dist/index.js'
 import { rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
-import { hasPostgres, type PostgresServer, startPostgres, testDatabase } from './support/postgres.ts'
+import { hasPostgres, type PostgresServer, passesOnDatabase, startPostgres, testDatabase } from './support/postgres.ts'
 
 const INVALID = 'ERR_CONTEXT_INVALID_ARGUMENT'
 /** The tests of stores in files that hold for those in a database, too. */
@@ -91,16 +88,6 @@ describe('a state store in PostgreSQL', { skip }, () => {
 
   test('passes the tests of stores in files', { timeout: 300_000 }, async () => {
     const files = SUITES.map((name) => fileURLToPath(new URL(`./${name}.test.ts`, import.meta.url)))
-    const env = { ...process.env, AGENT_CONTEXT_TEST_DATABASE: server.url, NODE_TEST_CONTEXT: undefined }
-    const run = promisify(execFile)('node', ['--import', 'tsx', '--test', '--test-reporter=tap', ...files], {
-      env,
-      maxBuffer: 64 * 1024 * 1024,
-    })
-    const { stdout } = await run.catch((error: { stdout: string; message: string }) => {
-      const failed = error.stdout.split('\n').filter((line) => /^\s*not ok/.test(line))
-      assert.fail(failed.join('\n') || error.message)
-    })
-    const passed = Number(/^# pass (\d+)$/m.exec(stdout)?.[1])
-    assert.ok(passed > 20, `only ${passed} tests ran`)
+    await passesOnDatabase(server.url, files, 20)
   })
 })

@@ -65,15 +65,6 @@ impl NativeDatabase {
     pub fn place(&self) -> String {
         self.database.place().to_owned()
     }
-
-    /// What this process has asked of the database, as JSON.
-    #[napi]
-    pub fn statistics(&self) -> String {
-        let database::Statistics { requests, retries, conflicts, connections } =
-            self.database.statistics();
-        json!({ "requests": requests, "retries": retries, "conflicts": conflicts, "connections": connections })
-            .to_string()
-    }
 }
 
 impl NativeDatabase {

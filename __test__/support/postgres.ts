@@ -1,11 +1,13 @@
 /** PostgreSQL servers for tests: each on a port of its own on loopback, in a temporary directory that is removed with it. */
 
-import { execFileSync } from 'node:child_process'
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { promisify } from 'node:util'
 
 /** Where Debian puts the programs of each version. */
 const DEBIAN = '/usr/lib/postgresql'
@@ -19,6 +21,20 @@ export const testDatabase: string | undefined = AGENT_CONTEXT_TEST_DATABASE || u
 /** The option `storage` for tests that are run once more on `testDatabase`. */
 export function inDatabase(options: { fileSystem?: unknown }): { storage?: string } {
   return testDatabase === undefined || options.fileSystem !== undefined ? {} : { storage: testDatabase }
+}
+
+/** Runs test files once more on Node, with what they open in this database: none may fail, and more than `least` must pass. */
+export async function passesOnDatabase(url: string, files: readonly string[], least: number): Promise<void> {
+  const env = { ...process.env, AGENT_CONTEXT_TEST_DATABASE: url, NODE_TEST_CONTEXT: undefined }
+  const parameters = ['--import', 'tsx', '--test', '--test-reporter=tap', ...files]
+  const { stdout } = await promisify(execFile)('node', parameters, { env, maxBuffer: 64 * 1024 * 1024 }).catch(
+    (error: { stdout: string; message: string }) => {
+      const failed = error.stdout.split('\n').filter((line) => /^\s*not ok/.test(line))
+      assert.fail(failed.join('\n') || error.message)
+    },
+  )
+  const passed = Number(/^# pass (\d+)$/m.exec(stdout)?.[1])
+  assert.ok(passed > least, `only ${passed} tests ran`)
 }
 
 export interface PostgresServer {

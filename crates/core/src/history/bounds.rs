@@ -1,16 +1,22 @@
 //! Automatic compaction: if an append leaves the log longer than its bounds (in bytes or entries), a
 //! compaction starts in the background. The append does not wait for it.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use serde_json::json;
 use storage::{FileLock, LockGuard};
 
 use super::{CompactReport, History, Policy};
-use crate::error::{Code, Result};
+use crate::{
+    debug::Debug,
+    error::{Code, Error, Result},
+};
 
 /// The size that a compaction aims at, as a percentage of the bound, so that not every append starts one.
 const TARGET: u64 = 80;
@@ -38,6 +44,27 @@ impl Bounds {
             keeps_latest: true,
         }
     }
+}
+
+/// Reports a compaction in the background.
+pub(super) fn tell_compaction(debug: &Debug, path: &Path, report: &CompactReport) {
+    debug.say("Compacted the history in the background", || {
+        json!({
+            "path": path,
+            "keptEntries": report.kept_entries,
+            "droppedEntries": report.dropped_entries,
+            "bytesBefore": report.bytes_before,
+            "bytesAfter": report.bytes_after,
+        })
+    });
+}
+
+/// Reports that a compaction in the background failed.
+pub(super) fn tell_failure(debug: &Debug, path: &Path, error: &Error) {
+    debug.say(
+        "Failed to compact the history in the background",
+        || json!({ "path": path, "error": error.to_string() }),
+    );
 }
 
 /// The state of a history's background compactions.
@@ -118,24 +145,13 @@ impl History {
         };
         match outcome {
             Ok(None) => {}
-            Ok(Some(report)) => self.debug.say("Compacted the history in the background", || {
-                json!({
-                    "path": self.path(),
-                    "keptEntries": report.kept_entries,
-                    "droppedEntries": report.dropped_entries,
-                    "bytesBefore": report.bytes_before,
-                    "bytesAfter": report.bytes_after,
-                })
-            }),
+            Ok(Some(report)) => tell_compaction(&self.debug, &self.path(), &report),
             Err(error) => {
                 self.settle(self.log.length());
                 if error.code == Code::Unsupported {
                     self.housekeeper.is_refused.store(true, Ordering::Relaxed);
                 }
-                self.debug.say(
-                    "Failed to compact the history in the background",
-                    || json!({ "path": self.path(), "error": error.to_string() }),
-                );
+                tell_failure(&self.debug, &self.path(), &error);
             }
         }
     }

@@ -7,14 +7,12 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use database::{Intent, Parameters};
-use serde_json::json;
-
 use super::{
-    super::bounds::{Bounds, COUNTED, MAX_ATTEMPTS},
+    super::bounds::{Bounds, COUNTED, MAX_ATTEMPTS, tell_compaction, tell_failure},
     DatabaseHistory,
 };
 use crate::error::{Code, Result};
+use database::{Intent, Parameters};
 
 const COUNT: &str = "
 SELECT count(*), coalesce(sum(octet_length(line) + 1), 0)::bigint FROM {schema}.entry
@@ -78,10 +76,7 @@ impl DatabaseHistory {
         self.housekeeper.entries.store(0, Ordering::SeqCst);
         self.housekeeper.bytes.store(0, Ordering::SeqCst);
         if let Err(error) = self.compact_to_bounds().await {
-            self.debug.say(
-                "Failed to compact the history in the background",
-                || json!({ "path": self.path(), "error": error.to_string() }),
-            );
+            tell_failure(&self.debug, self.path(), &error);
         }
     }
 
@@ -99,15 +94,7 @@ impl DatabaseHistory {
                 Err(error) if error.code == Code::Conflict => {}
                 Err(error) => return Err(error),
                 Ok((report, _)) => {
-                    self.debug.say("Compacted the history in the background", || {
-                        json!({
-                            "path": self.path(),
-                            "keptEntries": report.kept_entries,
-                            "droppedEntries": report.dropped_entries,
-                            "bytesBefore": report.bytes_before,
-                            "bytesAfter": report.bytes_after,
-                        })
-                    });
+                    tell_compaction(&self.debug, self.path(), &report);
                     break;
                 }
             }

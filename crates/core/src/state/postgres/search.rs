@@ -85,6 +85,24 @@ async fn all(
     Ok(candidates)
 }
 
+/// Visits the items of a listing that pass its filter, until the visit says that it needs no more.
+async fn each_accepted(
+    transaction: &Transaction,
+    store: &Store,
+    listing: &Listing,
+    mut visit: impl FnMut(&StoredItem) -> bool,
+) -> StatementResult<()> {
+    let mut last = None;
+    loop {
+        let items = next_items(transaction, store, listing, last.as_ref()).await?;
+        let Some(end) = items.last() else { return Ok(()) };
+        last = Some(Last::at(&end.meta, listing.order));
+        if !items.iter().filter(|item| is_accepted(listing, item)).all(&mut visit) {
+            return Ok(());
+        }
+    }
+}
+
 /// The items of a listing that pass its filter.
 async fn filtered(
     transaction: &Transaction,
@@ -92,19 +110,12 @@ async fn filtered(
     listing: &Listing,
     words: &Words,
 ) -> StatementResult<Candidates> {
-    let mut candidates = Candidates::default();
-    let number = words.begin();
-    let mut last = None;
-    loop {
-        let items = next_items(transaction, store, listing, last.as_ref()).await?;
-        let Some(end) = items.last() else { return Ok(candidates) };
-        last = Some(Last::at(&end.meta, listing.order));
-        for item in items.iter().filter(|item| is_accepted(listing, item)) {
-            if !candidates.push(item.meta.revision.sequence, words_of(words, number, item)) {
-                return Ok(candidates);
-            }
-        }
-    }
+    let (mut candidates, number) = (Candidates::default(), words.begin());
+    each_accepted(transaction, store, listing, |item| {
+        candidates.push(item.meta.revision.sequence, words_of(words, number, item))
+    })
+    .await?;
+    Ok(candidates)
 }
 
 /// The texts without a vector of the items of a listing.
@@ -116,19 +127,15 @@ async fn without_vector(
     mut missing: MissingTexts,
 ) -> StatementResult<Vec<String>> {
     let number = words.begin();
-    let mut last = None;
-    loop {
-        let items = next_items(transaction, store, listing, last.as_ref()).await?;
-        let Some(end) = items.last() else { return Ok(missing.into_texts()) };
-        last = Some(Last::at(&end.meta, listing.order));
-        for item in items.iter().filter(|item| is_accepted(listing, item)) {
-            let has_vector = missing.has_vector(&words_of(words, number, item));
-            let goes_on = if has_vector { missing.pass() } else { missing.push(&texts_of(item)) };
-            if !goes_on {
-                return Ok(missing.into_texts());
-            }
+    each_accepted(transaction, store, listing, |item| {
+        if missing.has_vector(&words_of(words, number, item)) {
+            missing.pass()
+        } else {
+            missing.push(&texts_of(item))
         }
-    }
+    })
+    .await?;
+    Ok(missing.into_texts())
 }
 
 impl State {
