@@ -58,6 +58,18 @@ describe('a history in PostgreSQL', { skip }, () => {
     assert.deepEqual([await elsewhere.read(), await inSchema.read()], [[], []])
   })
 
+  test('finds by vectors what shares no word with the query', async () => {
+    const history = new ContextHistory({ storage: server.url, path: 'vectors' })
+    await history.append({ toolName: 'note', result: 'the cat sleeps' })
+    await history.append({ toolName: 'note', result: 'the boat sails' })
+    const embed = (texts: readonly string[]): number[][] =>
+      texts.map((text) => (/cat|feline/.test(text) ? [1, 0] : [0, 1]))
+    const filter = { text: 'feline', ranked: true }
+    assert.deepEqual(await history.search(filter), [])
+    assert.equal((await history.search({ ...filter, embed }))[0]?.result, 'the cat sleeps')
+    await history.close()
+  })
+
   test('passes the tests of histories in files', { timeout: 300_000 }, async () => {
     const files = SUITES.map((name) => fileURLToPath(new URL(`./context-history${name}.test.ts`, import.meta.url)))
     await passesOnDatabase(server.url, files, 40)

@@ -74,6 +74,19 @@ describe('a state store in PostgreSQL', { skip }, () => {
     await Promise.all([one, other, elsewhere, inSchema].map((store) => store.close()))
   })
 
+  test('finds by vectors what shares no word with the query', async () => {
+    const store = new StateStore({ storage: server.url, path: 'vectors' })
+    await store.batch([
+      { type: 'put', namespace: ['a'], key: 'pet', value: 'the cat sleeps' },
+      { type: 'put', namespace: ['a'], key: 'ship', value: 'the boat sails' },
+    ])
+    const embed = (texts: readonly string[]): number[][] =>
+      texts.map((text) => (/cat|feline/.test(text) ? [1, 0] : [0, 1]))
+    assert.deepEqual(await store.search(['a'], 'feline'), [])
+    assert.equal((await store.search(['a'], 'feline', { embed }))[0]?.key, 'pet')
+    await store.close()
+  })
+
   test('is backed up by the tools of the database', async () => {
     const store = new StateStore({ storage: server.url })
     await rejectsWith(() => store.backup('copy.db'), 'ERR_CONTEXT_UNSUPPORTED', /pg_dump/)
