@@ -23,6 +23,27 @@ interface ContextStats {
   spills: number
   /** Secrets that were redacted in saves since the manager was created. */
   redactions: number
+  /** What was asked of the database; absent without the option `storage`. */
+  storage?: StorageStats
+}
+
+/**
+ * What this process has asked of a database since the first object with these options was created. Objects with equal options
+ * share connections and counters; heartbeats count.
+ */
+interface StorageStats {
+  /** Statements that were sent, with repeated ones. */
+  requests: number
+  /** Calls that were repeated, after lost connections and conflicts. */
+  retries: number
+  /** Transactions that the server aborted because of others: a part of `retries`. */
+  conflicts: number
+  /** Connections that were opened. */
+  connections: number
+  /** Bytes of statements and their parameters. */
+  bytesSent: number
+  /** Bytes of rows. */
+  bytesReceived: number
 }
 
 /** A file that a sweep would remove. */
@@ -160,6 +181,52 @@ interface EmbedOptions {
     embedTimeout?: number | null | undefined;
 }
 
+/** Public types of the option `storage`. */
+
+/** A database in which a class keeps its data, in place of files. */
+interface StorageOptions {
+    /**
+     * The URL of a PostgreSQL database, such as `'postgres://user@host:5432/database'`. Several hosts may be given, separated by
+     * commas. `sslmode=disable` turns encryption off; every other mode verifies the server's certificate.
+     */
+    url: string;
+    /**
+     * The schema with the tables of this package: lower-case letters, digits and `_`. It is created if the role may create it. Give
+     * each tenant a schema and a role of its own: a namespace is no boundary.
+     * @default 'agent_context'
+     */
+    schema?: string | null | undefined;
+    /**
+     * The largest number of connections of this process for histories and state, and as many for the files of the other classes, which
+     * keep one more for heartbeats. All objects with equal options share them.
+     * @default 4
+     */
+    pool?: number | null | undefined;
+    /**
+     * How long a call may take, in ms, with everything that is repeated after lost connections and conflicts. After that, it
+     * rejects with `ERR_CONTEXT_TIMEOUT` or `ERR_CONTEXT_STORAGE`.
+     * @default 30000
+     */
+    timeout?: number | null | undefined;
+    /** Returns the password of each new connection, for tokens that expire. Without it, the URL's password is used. */
+    credentials?: (() => string | Promise<string>) | null | undefined;
+    /**
+     * `false` turns encryption off. `ca` has certificates in the PEM format, which are trusted in place of the system's. Connections
+     * within the machine are not encrypted unless `ca` is set.
+     */
+    tls?: false | StorageTlsOptions | null | undefined;
+}
+/** What `stats()` returns of a class that counts nothing else. */
+interface StorageUse {
+    /** What was asked of the database; absent without the option `storage`. */
+    storage?: StorageStats;
+}
+/** Options of encrypted connections to a database. */
+interface StorageTlsOptions {
+    /** Certificates in the PEM format. */
+    ca: string;
+}
+
 /** The file system that a caller can inject. */
 /**
  * A file system that is used instead of the local disk, such as an in-memory map in tests, a sandbox, or a remote store. Methods
@@ -281,46 +348,6 @@ interface RedactedValue<T = unknown> {
 interface RedactedStream<T extends string | Uint8Array> extends AsyncIterableIterator<T> {
     /** The findings by rule. Empty until the stream has been read to its end. */
     readonly findings: readonly RedactionFinding[];
-}
-
-/** Public types of the option `storage`. */
-/** A database in which a class keeps its data, in place of files. */
-interface StorageOptions {
-    /**
-     * The URL of a PostgreSQL database, such as `'postgres://user@host:5432/database'`. Several hosts may be given, separated by
-     * commas. `sslmode=disable` turns encryption off; every other mode verifies the server's certificate.
-     */
-    url: string;
-    /**
-     * The schema with the tables of this package: lower-case letters, digits and `_`. It is created if the role may create it. Give
-     * each tenant a schema and a role of its own: a namespace is no boundary.
-     * @default 'agent_context'
-     */
-    schema?: string | null | undefined;
-    /**
-     * The largest number of connections of this process for histories and state, and as many for the files of the other classes, which
-     * keep one more for heartbeats. All objects with equal options share them.
-     * @default 4
-     */
-    pool?: number | null | undefined;
-    /**
-     * How long a call may take, in ms, with everything that is repeated after lost connections and conflicts. After that, it
-     * rejects with `ERR_CONTEXT_TIMEOUT` or `ERR_CONTEXT_STORAGE`.
-     * @default 30000
-     */
-    timeout?: number | null | undefined;
-    /** Returns the password of each new connection, for tokens that expire. Without it, the URL's password is used. */
-    credentials?: (() => string | Promise<string>) | null | undefined;
-    /**
-     * `false` turns encryption off. `ca` has certificates in the PEM format, which are trusted in place of the system's. Connections
-     * within the machine are not encrypted unless `ca` is set.
-     */
-    tls?: false | StorageTlsOptions | null | undefined;
-}
-/** Options of encrypted connections to a database. */
-interface StorageTlsOptions {
-    /** Certificates in the PEM format. */
-    ca: string;
 }
 
 /** Public types of the context history. */
@@ -625,6 +652,8 @@ declare class ContextHistory {
     constructor(options?: ContextHistoryOptions | null);
     /** The absolute path of the file, whose symbolic links are not resolved; with `storage`, the name of the history in the database. */
     get path(): string;
+    /** Returns what was asked of the database, with the option `storage`. */
+    stats(): StorageUse;
     /**
      * Appends an entry. Its values are copied before `append` returns: later changes to them have no effect.
      *
@@ -2443,6 +2472,8 @@ declare class RepoMemory {
     get repoHash(): string;
     /** The absolute path of the memory's directory, `<root>/repos/<repoHash>`; with a `fileSystem`, a path in it. */
     get directory(): string;
+    /** Returns what was asked of the database, with the option `storage`. */
+    stats(): StorageUse;
     /** The root of the work tree, which the map shows. `undefined` if the memory was opened by its hash. */
     get workspace(): string | undefined;
     /**
@@ -2848,6 +2879,8 @@ interface StateStats {
     fileBytes: number;
     /** The cursor of the latest change, for `since` of `watch`. */
     cursor: string;
+    /** What was asked of the database; absent without the option `storage`. */
+    storage?: StorageStats;
 }
 /** The result of `verify()`. */
 interface StateVerifyReport {
@@ -3332,6 +3365,8 @@ declare class ContextStore {
      * @throws `ERR_CONTEXT_INVALID_ARGUMENT`, also when there is no home directory for `~`
      */
     static resolvePath(config?: ContextStoreConfig | null): string;
+    /** Returns what was asked of the database, with the option `storage`. */
+    stats(): StorageUse;
     /** The name of the agent, as passed to the constructor. */
     get agent(): string;
     /** The absolute path of the store's directory. Symbolic links are not resolved. */
@@ -3961,4 +3996,4 @@ declare function createToolRecorder<Task extends TaskId = number>(target: Contex
 declare function toText({ success, value, message }: ToolResult): string;
 
 export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, DEFAULT_STATE_PATH, RepoMemory, StateStore, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactStream, redactValue, summariseStep, toText };
-export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFiles, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, EmbedOptions, Embedder, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, ImportRecordOptions, ImportedRecord, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StorageOptions, StorageTlsOptions, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };
+export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFiles, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, EmbedOptions, Embedder, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, ImportRecordOptions, ImportedRecord, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StorageOptions, StorageStats, StorageTlsOptions, StorageUse, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };

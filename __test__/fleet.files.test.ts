@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { ContextManager, ContextStore, RepoMemory, StateStore } from '../dist/index.js'
+import { ContextHistory, ContextManager, ContextStore, RepoMemory, StateStore } from '../dist/index.js'
 import { MemoryFileSystem, rejectsWith, throwsWith } from './support/fixtures.ts'
 import { hasPostgres, type PostgresServer, startPostgres } from './support/postgres.ts'
 import { holds, PATIENT, run, start } from './support/processes.ts'
@@ -67,6 +67,39 @@ describe('storage in place of files', PATIENT, () => {
     const unreachable = { url: 'postgres://agent@127.0.0.1:1/db', timeout: 300 }
     const manager = new ContextManager({ storage: unreachable, contextDir: 'none' })
     await rejectsWith(() => manager.saveContext('tool', {}, 'x'), 'ERR_CONTEXT_STORAGE')
+  })
+
+  it('counts nothing without storage', async () => {
+    assert.ok(!('storage' in new ContextManager({ fileSystem: new MemoryFileSystem() }).stats()))
+    const memory = await RepoMemory.open({ repoHash: HASH, fileSystem: new MemoryFileSystem() })
+    for (const object of [memory, new ContextHistory({ path: 'x' }), new ContextStore({ agent: 'a', path: 'x' })]) {
+      assert.deepEqual(object.stats(), {})
+    }
+  })
+
+  onServer('every class counts what it asks of the database', async () => {
+    // Other tests use other connections.
+    const counted = { storage: { url: storage, timeout: 28_000 } }
+    const manager = new ContextManager({ ...counted, contextDir: 'counted' })
+    const state = new StateStore({ ...counted, path: 'counted' })
+    const history = new ContextHistory({ ...counted, path: 'counted' })
+    const store = new ContextStore({ ...counted, path: 'counted', agent: 'a' })
+    const memory = await RepoMemory.open({ ...counted, root: 'counted', repoHash: HASH })
+    const none = manager.stats().storage
+    assert.deepEqual(none, { requests: 0, retries: 0, conflicts: 0, connections: 0, bytesSent: 0, bytesReceived: 0 })
+    const path = await manager.saveContext('tool', {}, 'x'.repeat(100_000))
+    const saved = manager.stats().storage
+    assert.ok(saved !== undefined && saved.requests > 0 && saved.connections > 0)
+    assert.ok(saved.bytesSent > 100_000 && saved.bytesSent < 200_000, `${saved.bytesSent} bytes`)
+    await new ContextManager({ ...counted, contextDir: 'counted' }).loadContext(path)
+    const { bytesReceived = 0 } = manager.stats().storage ?? {}
+    assert.ok(bytesReceived > 100_000 && bytesReceived < 200_000, `${bytesReceived} bytes`)
+    assert.ok((await state.stats()).storage)
+    for (const object of [history, store, memory]) {
+      // Objects with equal options share the counters.
+      assert.ok((object.stats().storage?.requests ?? 0) >= saved.requests)
+    }
+    await Promise.all([manager, state, history, store, memory].map((object) => object.close()))
   })
 
   onServer('outputs and state at once do not wait for the connections of each other', async () => {

@@ -1,6 +1,6 @@
 /** The main entry of the package: everything public. */
 
-export type { ContextStats, SweepReport } from '#addon'
+export type { ContextStats, StorageStats, SweepReport } from '#addon'
 export type { CancellationOptions, ContextError, ContextErrorCode, JsonValue, TaskId, Time } from './arguments/types.ts'
 export type { Embed, Embedder, EmbedOptions } from './embedding/types.ts'
 export { ContextHistory } from './history/context-history.ts'
@@ -138,7 +138,7 @@ export type {
   StateView,
   StateWatchOptions,
 } from './state/types.ts'
-export type { StorageOptions, StorageTlsOptions } from './storage/types.ts'
+export type { StorageOptions, StorageTlsOptions, StorageUse } from './storage/types.ts'
 export { ContextStore } from './store/context-store.ts'
 export { DEFAULT_CONTEXT_STORE } from './store/location.ts'
 export type {

@@ -11,6 +11,7 @@ use agent_context_core::{
     Error, Trust,
     context::{Held, Manager, ManagerOptions, Retention, SaveRequest, Saved},
 };
+use database::Database;
 use napi::{
     Env, Result,
     bindgen_prelude::{ClassInstance, Either, Unknown},
@@ -20,7 +21,7 @@ use redaction::{Redacted, Redaction};
 use storage::{Durability, Payload};
 
 use super::{
-    database::NativeDatabase,
+    database::{NativeDatabase, StorageStats, stats_of},
     file_system::{self, NativeFileSystem},
     numbers::{count, number, size, time, whole},
     outbox::{Outbox, Queue},
@@ -88,6 +89,8 @@ pub struct ContextStats {
     pub spills: f64,
     /// Secrets that were redacted in saves since the manager was created.
     pub redactions: f64,
+    /// What was asked of the database; absent without the option `storage`.
+    pub storage: Option<StorageStats>,
 }
 
 /// The answer of a save: see `NativeManager::save`.
@@ -128,6 +131,7 @@ pub struct NativeManager {
     cancellable: Arc<Cancellable>,
     pub(super) redaction: Option<RedactionSource>,
     pub(super) reports_redaction: bool,
+    database: Option<Arc<Database>>,
 }
 
 #[napi]
@@ -142,6 +146,7 @@ impl NativeManager {
         let queue = outbox.queue();
         let redaction = redactor.map(|redactor| redactor.source());
         let file_system = file_system::chosen(&queue, options.file_system, database.as_deref());
+        let database = database.map(|database| database.database());
         let debug = queue.debug(options.id, options.has_debug, redaction.clone());
         let reports_redaction = options.reports_redaction;
         let options = ManagerOptions {
@@ -169,7 +174,8 @@ impl NativeManager {
         };
         let manager = Manager::new(options, file_system, debug);
         queue.register(&manager);
-        Self { manager, queue, cancellable: Arc::default(), redaction, reports_redaction }
+        let cancellable = Arc::default();
+        Self { manager, queue, cancellable, redaction, reports_redaction, database }
     }
 
     /// Saves a tool output. Answers with the path, or if the details have `offload`, with JSON: `path`,
@@ -377,6 +383,7 @@ impl NativeManager {
             misses: number(stats.misses),
             spills: number(stats.spills),
             redactions: number(stats.redactions),
+            storage: self.database.as_deref().map(stats_of),
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    numbers::{size, whole},
+    numbers::{number, size, whole},
     outbox::{Outbox, Queue},
 };
 
@@ -26,6 +26,37 @@ pub struct NativeDatabaseOptions {
     pub is_plain: bool,
     /// The number of the object whose method `password` gives passwords.
     pub passwords: Option<f64>,
+}
+
+/// What this process has asked of a database since the first object with these options was created. Objects with equal options
+/// share connections and counters; heartbeats count.
+#[napi(object, object_from_js = false)]
+pub struct StorageStats {
+    /// Statements that were sent, with repeated ones.
+    pub requests: f64,
+    /// Calls that were repeated, after lost connections and conflicts.
+    pub retries: f64,
+    /// Transactions that the server aborted because of others: a part of `retries`.
+    pub conflicts: f64,
+    /// Connections that were opened.
+    pub connections: f64,
+    /// Bytes of statements and their parameters.
+    pub bytes_sent: f64,
+    /// Bytes of rows.
+    pub bytes_received: f64,
+}
+
+/// The counters of a database.
+pub fn stats_of(database: &Database) -> StorageStats {
+    let counted = database.statistics();
+    StorageStats {
+        requests: number(counted.requests),
+        retries: number(counted.retries),
+        conflicts: number(counted.conflicts),
+        connections: number(counted.connections),
+        bytes_sent: number(counted.bytes_sent),
+        bytes_received: number(counted.bytes_received),
+    }
 }
 
 #[napi]
@@ -64,6 +95,12 @@ impl NativeDatabase {
     #[napi(getter)]
     pub fn place(&self) -> String {
         self.database.place().to_owned()
+    }
+
+    /// What was asked of the database.
+    #[napi]
+    pub fn stats(&self) -> StorageStats {
+        stats_of(&self.database)
     }
 }
 

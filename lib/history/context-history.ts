@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { setTimeout } from 'node:timers/promises'
-import { NativeHistory } from '#addon'
+import { type NativeDatabase, NativeHistory } from '#addon'
 import { checkText, checkWhole, count, optional, readSignal } from '../arguments/checks.ts'
 import { asContextError, invalidArgument } from '../arguments/errors.ts'
 import { readCancellation } from '../arguments/known-options.ts'
@@ -16,7 +16,8 @@ import { encode, FLAT } from '../native/snapshot.ts'
 import { stringify } from '../native/stringify.ts'
 import { checkRedaction, reportRedaction } from '../redaction/redaction.ts'
 import type { RedactionFinding } from '../redaction/types.ts'
-import { checkStorage } from '../storage/storage.ts'
+import { checkStorage, storageStats } from '../storage/storage.ts'
+import type { StorageUse } from '../storage/types.ts'
 import { type CheckedPolicy, checkPolicy, type SummaryLine, spanOf, summarise, summaryLine } from './compaction.ts'
 import { checkConditions, checkEntry, parseEntries } from './entry.ts'
 import { checkFilter, checkFilterEmbedder } from './filter.ts'
@@ -71,6 +72,7 @@ export class ContextHistory {
   readonly #closeTimeout: number
   readonly #hooks: Hooks
   readonly #embeddings: Embeddings
+  readonly #database: NativeDatabase | undefined
 
   /** Does not access the disk: the first `append` creates the file. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
   constructor(options?: ContextHistoryOptions | null) {
@@ -85,6 +87,7 @@ export class ContextHistory {
       redaction,
       passwords: storage?.passwords,
     }
+    this.#database = storage?.native
     this.#native = new NativeHistory(
       outbox,
       { ...this.#options, id: registerHooks(this.#hooks) },
@@ -98,6 +101,11 @@ export class ContextHistory {
   /** The absolute path of the file, whose symbolic links are not resolved; with `storage`, the name of the history in the database. */
   get path(): string {
     return this.#options.path
+  }
+
+  /** Returns what was asked of the database, with the option `storage`. */
+  stats(): StorageUse {
+    return storageStats(this.#database)
   }
 
   /**

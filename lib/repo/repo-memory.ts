@@ -1,6 +1,6 @@
 /** `RepoMemory`: the public class over the native memory. */
 
-import { NativeRepoMemory } from '#addon'
+import { type NativeDatabase, NativeRepoMemory } from '#addon'
 import { checkFilled, checkPath, optional } from '../arguments/checks.ts'
 import { contextError } from '../arguments/errors.ts'
 import { readCancellation } from '../arguments/known-options.ts'
@@ -11,6 +11,8 @@ import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks }
 import { describeFileSystem } from '../native/file-system.ts'
 import { checkRedaction, joinFindings, reportRedaction } from '../redaction/redaction.ts'
 import type { RedactionFinding, RedactionReport } from '../redaction/types.ts'
+import { storageStats } from '../storage/storage.ts'
+import type { StorageUse } from '../storage/types.ts'
 import { type Identity, identityOf } from './identity.ts'
 import { checkRepoMap, parseRepoMap, parseSymbols } from './map.ts'
 import { migrate } from './migration.ts'
@@ -96,6 +98,7 @@ export class RepoMemory {
   readonly #workspace: string | undefined
   readonly #hooks: Hooks
   readonly #embeddings: Embeddings
+  readonly #database: NativeDatabase | undefined
 
   private constructor(opened: Opened) {
     if (!(opened instanceof Opened)) {
@@ -114,6 +117,7 @@ export class RepoMemory {
     this.#closeTimeout = closeTimeout
     this.#workspace = identity?.workspace
     this.#hooks = hooks
+    this.#database = storage?.native
     this.#native = new NativeRepoMemory(
       outbox,
       {
@@ -196,6 +200,11 @@ export class RepoMemory {
   /** The absolute path of the memory's directory, `<root>/repos/<repoHash>`; with a `fileSystem`, a path in it. */
   get directory(): string {
     return this.#directory
+  }
+
+  /** Returns what was asked of the database, with the option `storage`. */
+  stats(): StorageUse {
+    return storageStats(this.#database)
   }
 
   /** The root of the work tree, which the map shows. `undefined` if the memory was opened by its hash. */

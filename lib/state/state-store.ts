@@ -10,6 +10,7 @@ import { checkEmbedder } from '../embedding/options.ts'
 import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
 import { resolveFile } from '../native/file-system.ts'
 import { checkRedaction } from '../redaction/redaction.ts'
+import { storageStats } from '../storage/storage.ts'
 import { type CrossingOperation, checkOperations, operationResults } from './batch.ts'
 import { checkStateFilter } from './filter.ts'
 import { completeItems, conditionsOf, contentOf, type PartialItem, partsOf } from './item.ts'
@@ -375,7 +376,7 @@ export class StateStore {
     return operate(
       this.#hooks,
       (operation) => this.#native.stats(operation),
-      (_, [json = '']) => JSON.parse(json) as StateStats,
+      (_, [json = '']): StateStats => ({ ...JSON.parse(json), ...storageStats(this.#options.storage?.native) }),
     )
   }
 

@@ -1,5 +1,6 @@
 /** Public types of the state store. */
 
+import type { StorageStats } from '#addon'
 import type { CancellationOptions, JsonValue, Time } from '../arguments/types.ts'
 import type { EmbedOptions } from '../embedding/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
@@ -282,6 +283,8 @@ export interface StateStats {
   fileBytes: number
   /** The cursor of the latest change, for `since` of `watch`. */
   cursor: string
+  /** What was asked of the database; absent without the option `storage`. */
+  storage?: StorageStats
 }
 
 /** The result of `verify()`. */

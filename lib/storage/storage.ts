@@ -1,6 +1,6 @@
 /** The option `storage`: opens the database in which a class keeps its data. */
 
-import { NativeDatabase, type NativeDatabaseOptions } from '#addon'
+import { NativeDatabase, type NativeDatabaseOptions, type StorageStats } from '#addon'
 import { checkFilled, checkFunction, checkWhole, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { outbox, type PasswordSource, scopeOf } from '../native/border.ts'
@@ -39,6 +39,11 @@ export function checkStorage(storage: string | StorageOptions, name: string): St
   } catch (error) {
     throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', `${name}.${(error as Error).message}`)
   }
+}
+
+/** The member `storage` of an object's statistics. */
+export function storageStats(database: NativeDatabase | undefined): { storage?: StorageStats } {
+  return database === undefined ? {} : { storage: database.stats() }
 }
 
 /** Refuses options that a database replaces. */

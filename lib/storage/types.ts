@@ -1,5 +1,7 @@
 /** Public types of the option `storage`. */
 
+import type { StorageStats } from '#addon'
+
 /** A database in which a class keeps its data, in place of files. */
 export interface StorageOptions {
   /**
@@ -32,6 +34,12 @@ export interface StorageOptions {
    * within the machine are not encrypted unless `ca` is set.
    */
   tls?: false | StorageTlsOptions | null | undefined
+}
+
+/** What `stats()` returns of a class that counts nothing else. */
+export interface StorageUse {
+  /** What was asked of the database; absent without the option `storage`. */
+  storage?: StorageStats
 }
 
 /** Options of encrypted connections to a database. */

@@ -1,7 +1,7 @@
 /** `ContextStore`: the public class over the native store. */
 
 import { sep } from 'node:path'
-import { NativeStore } from '#addon'
+import { type NativeDatabase, NativeStore } from '#addon'
 import { checkFilled, checkText, optional, readSignal } from '../arguments/checks.ts'
 import { asContextError } from '../arguments/errors.ts'
 import { readCancellation } from '../arguments/known-options.ts'
@@ -11,7 +11,8 @@ import { Embeddings } from '../embedding/embeddings.ts'
 import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
 import { checkRedaction, reportRedaction } from '../redaction/redaction.ts'
 import type { RedactionFinding } from '../redaction/types.ts'
-import { storageOf } from '../storage/storage.ts'
+import { storageOf, storageStats } from '../storage/storage.ts'
+import type { StorageUse } from '../storage/types.ts'
 import { checkChange, checkEntryPath, checkNewEntry, checkSaying, type EntryBounds } from './entry.ts'
 import { SessionFiles } from './files.ts'
 import { checkHousekeeping, housekeep } from './housekeeping.ts'
@@ -71,6 +72,7 @@ export class ContextStore {
   readonly #bounds: EntryBounds
   readonly #hooks: Hooks
   readonly #embeddings: Embeddings
+  readonly #database: NativeDatabase | undefined
   readonly #files: SessionFiles
   /** What separates the parts of an entry's absolute path. */
   readonly #separator: string
@@ -94,6 +96,7 @@ export class ContextStore {
     const place = storage === undefined ? checked.path : `${storage.native.place}\0${checked.path}`
     this.#files = new SessionFiles(place, this.#hooks.fileSystem)
     this.#separator = this.#hooks.fileSystem === undefined && storage === undefined ? sep : '/'
+    this.#database = storage?.native
     this.#native = new NativeStore(
       outbox,
       { ...checked, id: registerHooks(this.#hooks) },
@@ -117,6 +120,11 @@ export class ContextStore {
    */
   static resolvePath(config?: ContextStoreConfig | null): string {
     return storeDirectory(config).directory
+  }
+
+  /** Returns what was asked of the database, with the option `storage`. */
+  stats(): StorageUse {
+    return storageStats(this.#database)
   }
 
   /** The name of the agent, as passed to the constructor. */

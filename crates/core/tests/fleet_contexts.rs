@@ -15,10 +15,11 @@ use std::{
 
 use agent_context_core::{
     Debug,
-    context::{Manager, ManagerOptions},
+    context::{FindRequest, Manager, ManagerOptions, SearchRequest},
 };
 use contexts::{options, request, save};
-use database::{Database, Settings, SettingsOptions};
+use database::{Database, Intent, Parameters, Settings, SettingsOptions};
+use json_text::Encoded;
 use postgres_test_server::Server;
 use serde_json::json;
 use storage::FileSystem;
@@ -46,7 +47,8 @@ fn manager(files: &Arc<dyn FileSystem>, options: ManagerOptions) -> Arc<Manager>
 async fn a_real_server() {
     let Some(server) = Server::start() else { return };
     a_save_takes_two_statements_and_a_load_one(&server).await;
-    a_session_with_many_contexts_is_resumed_in_few_statements(&server).await;
+    a_session_with_many_contexts_is_resumed_in_three_steps(&server).await;
+    an_equal_call_and_all_sessions_are_searched_in_few_statements(&server).await;
 }
 
 async fn a_save_takes_two_statements_and_a_load_one(server: &Server) {
@@ -107,41 +109,104 @@ async fn settled(database: &Database) -> u64 {
     }
 }
 
-async fn a_session_with_many_contexts_is_resumed_in_few_statements(server: &Server) {
-    const CONTEXTS: usize = 2000;
+/// Adds copies of the contexts of a session's tool, each under a name of its own.
+async fn copy_contexts(database: &Database, directory: &str, tool: &str, copies: i64) {
+    let source = "SELECT id, name, length, created, modified, version FROM {schema}.file
+        WHERE directory = $1 AND name LIKE '%-' || $2 || '_%.json'";
+    let names = "regexp_replace(source.name, '_[0-9]+_[0-9a-f]+[.]json$',
+        '_' || n || '_' || lpad(to_hex(n), 16, '0') || '.json')";
+    let parts = format!(
+        "INSERT INTO {{schema}}.part (file, start, bytes)
+        SELECT md5(source.id::text || n)::uuid, part.start, part.bytes
+        FROM ({source}) AS source
+        JOIN {{schema}}.part AS part ON part.file = source.id, generate_series(1, $3) AS n"
+    );
+    let files = format!(
+        "INSERT INTO {{schema}}.file (directory, name, id, length, created, modified, version)
+        SELECT $1, {names}, md5(source.id::text || n)::uuid, source.length, source.created,
+            source.modified, source.version
+        FROM ({source}) AS source, generate_series(1, $3) AS n"
+    );
+    for sql in [parts, files] {
+        let parameters = Parameters::new().text(directory).text(tool).number(copies);
+        database.statement(Intent::Write, &sql, &parameters).await.unwrap();
+    }
+}
+
+async fn a_session_with_many_contexts_is_resumed_in_three_steps(server: &Server) {
+    const COPIES: usize = 9999;
+    const LONG: usize = 200;
     let (database, files) = open(server, "resumed");
     let named = || ManagerOptions { session_is_named: true, ..options(Path::new("/resumed")) };
     let own = manager(&files, named());
-    let tasks: Vec<_> = (0..4)
-        .map(|task| {
-            let own = Arc::clone(&own);
-            tokio::spawn(async move {
-                for number in (task..CONTEXTS).step_by(4) {
-                    let text = json!(format!("text {number}"));
-                    save(&own, "tool", &json!({ "n": number }), &text).await.unwrap();
-                }
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
+    save(&own, "short", &json!({ "n": 1 }), &json!("text ".repeat(4000))).await.unwrap();
     own.close(own.calls()).await;
-    drop((database, files));
-    let (database, files) = open(server, "resumed");
-    let resumed = manager(&files, ManagerOptions { resumes: true, ..named() });
-    resumed.resume().await.unwrap();
-    let requests = database.statistics().requests;
-    assert_eq!(resumed.len(), CONTEXTS);
-    println!(
-        "resume of {CONTEXTS} contexts: {requests} statements, with those of a new connection"
-    );
-    // Some are those of the thread that has begun to index the texts.
-    assert!(requests <= 60, "{requests} statements");
+    copy_contexts(&database, "/resumed", "short", COPIES as i64).await;
+    drop((own, database, files));
+    let resume = async || {
+        let (database, files) = open(server, "resumed");
+        // Opens a connection, and looks at the version of the tables.
+        files.list(Path::new("/none")).await.unwrap();
+        let resumed = manager(&files, ManagerOptions { resumes: true, ..named() });
+        let before = database.statistics();
+        resumed.resume().await.unwrap();
+        let after = database.statistics();
+        (resumed, database, after.requests - before.requests)
+    };
+    let (resumed, database, requests) = resume().await;
+    assert_eq!(resumed.len(), COPIES + 1);
+    println!("resume of {} contexts: {requests} statements", resumed.len());
+    // The list with the heads, beside the record; the lease; the list again, beside the record. Then a thread begins to read the
+    // files for the index.
+    assert!(requests <= 5 + 2, "{requests} statements");
     let before = settled(&database).await;
     assert_eq!(resumed.sessions().await.unwrap().len(), 1);
-    let requests = database.statistics().requests - before;
+    let requests = settled(&database).await - before;
     println!("sessions: {requests} statements");
     assert!(requests <= 12, "{requests} statements");
+    // Heads that are longer than most are read again, at once.
+    let argument = "long ".repeat(1000);
+    save(&resumed, "long", &json!({ "text": argument }), &json!("x")).await.unwrap();
+    copy_contexts(&database, "/resumed", "long", LONG as i64).await;
     resumed.close(resumed.calls()).await;
+    drop((resumed, database));
+    let (resumed, _, requests) = resume().await;
+    assert_eq!(resumed.len(), COPIES + 1 + LONG + 1);
+    assert!(requests <= 6 + 2, "{requests} statements");
+    resumed.close(resumed.calls()).await;
+}
+
+async fn an_equal_call_and_all_sessions_are_searched_in_few_statements(server: &Server) {
+    const COPIES: usize = 300;
+    let (database, files) = open(server, "searched");
+    let named = ManagerOptions { session_is_named: true, ..options(Path::new("/searched")) };
+    let own = manager(&files, named);
+    let words = json!("a needle in hay");
+    save(&own, "tool", &json!({ "n": 1 }), &words).await.unwrap();
+    own.close(own.calls()).await;
+    copy_contexts(&database, "/searched", "tool", COPIES as i64).await;
+    let other = ManagerOptions { session: "other".to_owned(), ..options(Path::new("/searched")) };
+    let other = manager(&files, other);
+    let before = database.statistics().requests;
+    let request = FindRequest {
+        tool_name: "tool".to_owned(),
+        arguments: Encoded::Text(r#"{"n":1}"#.encode_utf16().collect()),
+        since: 0,
+        sessions: None,
+        redaction: None,
+    };
+    assert!(other.find(request).await.unwrap().is_some());
+    let requests = database.statistics().requests - before;
+    assert!(requests <= 3, "{requests} statements to find a call");
+    let before = database.statistics().requests;
+    let request = json!({
+        "query": "needle", "allSessions": true, "limit": 10, "snippets": 1, "snippetLength": 80, "explain": false
+    });
+    let request: SearchRequest = serde_json::from_value(request).unwrap();
+    let found = other.search(&request, None).await.unwrap();
+    let requests = database.statistics().requests - before;
+    assert!(found[0].contains("needle"), "{found:?}");
+    println!("a search of {COPIES} contexts: {requests} statements");
+    assert!(requests <= 20, "{requests} statements to search all sessions");
+    other.close(other.calls()).await;
 }

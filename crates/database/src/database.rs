@@ -199,13 +199,13 @@ impl Database {
         let steps = &steps;
         self.repeat((Purpose::Calls, intent), |mut connection| async move {
             let client = connection.begin();
-            Counters::add(&self.counters.requests);
+            self.counters.sent(isolation.begin().len());
             client.batch_execute(isolation.begin()).await?;
             let transaction =
                 Transaction { client: Arc::clone(&client), database: Arc::clone(self) };
             let outcome = steps(transaction).await;
             let ending = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
-            Counters::add(&self.counters.requests);
+            self.counters.sent(ending.len());
             let ended = client.batch_execute(ending).await;
             if ended.is_ok() {
                 connection.end();
@@ -224,9 +224,11 @@ impl Database {
         sql: &str,
         parameters: &Parameters,
     ) -> Result<Vec<Row>, tokio_postgres::Error> {
-        Counters::add(&self.counters.requests);
         let sql = with_schema(sql, &self.settings.schema);
-        client.query_typed(&sql, &parameters.typed()).await
+        self.counters.sent(sql.len() + parameters.size());
+        let rows = client.query_typed(&sql, &parameters.typed()).await?;
+        self.counters.received(&rows);
+        Ok(rows)
     }
 
     /// Repeats an attempt until it succeeds, cannot succeed, or the timeout passes.

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tokio_postgres::Row;
+
 /// Counters of a [`crate::Database`] since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statistics {
@@ -13,6 +15,10 @@ pub struct Statistics {
     pub conflicts: u64,
     /// Connections that were opened.
     pub connections: u64,
+    /// Bytes of the statements that were sent, with their parameters.
+    pub bytes_sent: u64,
+    /// Bytes of the rows that were received.
+    pub bytes_received: u64,
 }
 
 /// The counters while they change.
@@ -22,11 +28,25 @@ pub(crate) struct Counters {
     pub retries: AtomicU64,
     pub conflicts: AtomicU64,
     pub connections: AtomicU64,
+    pub bytes_sent: AtomicU64,
+    pub bytes_received: AtomicU64,
 }
 
 impl Counters {
     pub fn add(counter: &AtomicU64) {
         counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A statement of so many bytes is sent.
+    pub fn sent(&self, bytes: usize) {
+        Self::add(&self.requests);
+        self.bytes_sent.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Rows were received.
+    pub fn received(&self, rows: &[Row]) {
+        let bytes = rows.iter().map(|row| row.raw_size_bytes() as u64).sum();
+        self.bytes_received.fetch_add(bytes, Ordering::Relaxed);
     }
 
     pub fn read(&self) -> Statistics {
@@ -35,6 +55,8 @@ impl Counters {
             retries: self.retries.load(Ordering::Relaxed),
             conflicts: self.conflicts.load(Ordering::Relaxed),
             connections: self.connections.load(Ordering::Relaxed),
+            bytes_sent: self.bytes_sent.load(Ordering::Relaxed),
+            bytes_received: self.bytes_received.load(Ordering::Relaxed),
         }
     }
 }

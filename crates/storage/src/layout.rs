@@ -140,8 +140,16 @@ pub fn session_prefix(session: &str) -> String {
 /// a session as `_`.
 #[must_use]
 pub fn may_be_of_session(name: &str, session: &str) -> bool {
+    session_prefixes(session).iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// The prefixes of the names of a named session's contexts: that of this version, then that of earlier ones, if it differs.
+#[must_use]
+pub fn session_prefixes(session: &str) -> Vec<String> {
     let former: String = plain(session).take(MAX_SESSION).chain(['-']).collect();
-    name.starts_with(&session_prefix(session)) || name.starts_with(&former)
+    let mut prefixes = vec![session_prefix(session), former];
+    prefixes.dedup();
+    prefixes
 }
 
 fn plain(text: &str) -> impl Iterator<Item = char> {

@@ -59,6 +59,12 @@ impl Lease {
         loop {
             let owner = layout::new_owner();
             let path = directory.join(layout::lease(&owner));
+            if let Some(file) =
+                disk.create_locked(&path, text_of(None, sessions.clone()).as_bytes())?
+            {
+                let disk = Arc::clone(disk);
+                return Ok(Self { owner, path, disk, file, ended: 0, knows_its_links: true });
+            }
             let file = disk.open(&path, Access::AppendNew)?;
             match file.try_lock() {
                 Ok(LockAttempt::Taken | LockAttempt::Unsupported) => {}
@@ -92,11 +98,7 @@ impl Lease {
     ) -> FileResult<()> {
         let Volume { kind, identity } = self.disk.volume(directory)?;
         self.knows_its_links = kind.locks_bind;
-        let identity = identity.map(|identity| format!("\n{IDENTITY}{identity}"));
-        let sessions = sessions.map(|name| format!("\n+{name}"));
-        let mut text: String = identity.into_iter().chain(sessions).collect();
-        text.extend(["\n", COMPLETE, "\n"]);
-        self.file.append(text.as_bytes())
+        self.file.append(text_of(identity.as_deref(), sessions).as_bytes())
     }
 
     /// The path and the owner of the lease's file, where there are owners. It was created accessible to its owner only.
@@ -365,6 +367,15 @@ fn judge(
         }
     }
     if is_complete(&text) { Judgement::Stays } else { Judgement::Incomplete }
+}
+
+/// The text of a lease that is taken for these sessions.
+fn text_of<'a>(identity: Option<&str>, sessions: impl Iterator<Item = &'a str>) -> String {
+    let identity = identity.map(|identity| format!("\n{IDENTITY}{identity}"));
+    let sessions = sessions.map(|name| format!("\n+{name}"));
+    let mut text: String = identity.into_iter().chain(sessions).collect();
+    text.extend(["\n", COMPLETE, "\n"]);
+    text
 }
 
 /// The identity of the volume on which a lease was taken. A truncated line equals no real identity.

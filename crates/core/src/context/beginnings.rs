@@ -5,16 +5,18 @@ use std::{collections::HashMap, path::Path};
 
 use storage::{Contents, FileEntry, FileError, FileResult, FileSystem};
 
-use super::file_head::{FileHead, HEAD, NoHead, head_of, read_head};
+use super::file_head::{FileHead, HEAD, NoHead, SHORT_HEAD, goes_on, head_of, read_head};
 
 /// The bytes that one step reads, at most.
-const AT_ONCE: u64 = 16 * 1024 * 1024;
+pub(super) const AT_ONCE: u64 = 16 * 1024 * 1024;
 
 /// The files that are going to be read, in this order.
 pub(super) struct Beginnings<'a> {
     file_system: &'a dyn FileSystem,
     root: &'a Path,
     limit: u64,
+    /// The bytes of each file that are read first, in steps of many files: heads are short, and those that go on are read again.
+    first: u64,
     /// The names, and the bytes that each may have.
     ahead: std::iter::Peekable<std::vec::IntoIter<(String, u64)>>,
     read: HashMap<String, Option<Contents>>,
@@ -28,10 +30,19 @@ impl<'a> Beginnings<'a> {
         files: impl Iterator<Item = &'e FileEntry>,
         limit: u64,
     ) -> Self {
-        let bytes = |entry: &FileEntry| entry.length.unwrap_or(limit).min(limit);
+        Self::with_first(file_system, root, files, (limit, limit))
+    }
+
+    fn with_first<'e>(
+        file_system: &'a dyn FileSystem,
+        root: &'a Path,
+        files: impl Iterator<Item = &'e FileEntry>,
+        (first, limit): (u64, u64),
+    ) -> Self {
+        let bytes = |entry: &FileEntry| entry.length.unwrap_or(first).min(first);
         let ahead: Vec<_> = files.map(|entry| (entry.name.clone(), bytes(entry))).collect();
         let ahead = ahead.into_iter().peekable();
-        Self { file_system, root, limit, ahead, read: HashMap::new() }
+        Self { file_system, root, limit, first, ahead, read: HashMap::new() }
     }
 
     /// Reads heads of records.
@@ -40,7 +51,17 @@ impl<'a> Beginnings<'a> {
         root: &'a Path,
         files: impl Iterator<Item = &'e FileEntry>,
     ) -> Self {
-        Self::new(file_system, root, files, HEAD)
+        Self::with_first(file_system, root, files, (SHORT_HEAD, HEAD))
+    }
+
+    /// Adds beginnings that were read with the list of the files, of [`SHORT_HEAD`] bytes.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub async fn add_read(&mut self, read: Vec<(String, Contents)>) -> FileResult<()> {
+        let (names, contents) =
+            read.into_iter().map(|(name, contents)| (name, Some(contents))).unzip();
+        self.add(names, contents).await
     }
 
     /// The beginning of a file.
@@ -63,16 +84,35 @@ impl<'a> Beginnings<'a> {
 
     /// Reads a file, and those that follow it, as far as they fit into one step.
     async fn read_ahead(&mut self, name: &str) -> FileResult<()> {
-        let (mut names, mut bytes) = (vec![name.to_owned()], self.limit);
+        let (mut names, mut bytes) = (vec![name.to_owned()], self.first);
         while let Some((next, length)) =
             self.ahead.next_if(|(_, length)| bytes.saturating_add(*length) <= AT_ONCE)
         {
             bytes += length;
             names.push(next);
         }
-        match self.file_system.read_many(self.root, &names, self.limit).await? {
-            Some(read) => self.read.extend(names.into_iter().zip(read)),
+        match self.file_system.read_many(self.root, &names, self.first).await? {
+            Some(read) => self.add(names, read).await?,
             None => self.ahead = Vec::new().into_iter().peekable(),
+        }
+        Ok(())
+    }
+
+    /// Adds what was read of files, after more was read of those whose heads go on.
+    async fn add(&mut self, names: Vec<String>, read: Vec<Option<Contents>>) -> FileResult<()> {
+        let is_short = |contents: &Contents| self.first < self.limit && goes_on(contents);
+        let long: Vec<String> = names
+            .iter()
+            .zip(&read)
+            .filter(|(_, contents)| contents.as_ref().is_some_and(is_short))
+            .map(|(name, _)| name.clone())
+            .collect();
+        self.read.extend(names.into_iter().zip(read));
+        let at_once = usize::try_from(AT_ONCE / self.limit.max(1)).unwrap_or(1).max(1);
+        for names in long.chunks(at_once) {
+            if let Some(read) = self.file_system.read_many(self.root, names, self.limit).await? {
+                self.read.extend(names.iter().cloned().zip(read));
+            }
         }
         Ok(())
     }
@@ -85,8 +125,16 @@ impl<'a> Beginnings<'a> {
         let contents = self.contents(name).await.map_err(NoHead::Unreadable)?;
         match head_of(contents) {
             Some(head) => head.map_err(NoHead::NoRecord),
-            None => read_head(self.file_system, self.root, name).await,
+            None => self.longer_head(name).await,
         }
+    }
+
+    /// The head of a record, of which the beginning is not enough.
+    ///
+    /// # Errors
+    /// [`NoHead`]
+    pub async fn longer_head(&self, name: &str) -> Result<FileHead, NoHead> {
+        read_head(self.file_system, self.root, name).await
     }
 }
 

@@ -16,7 +16,8 @@ use super::{
     location,
     options::ManagerOptions,
     redemption::ListedHandles,
-    refused, session_record,
+    refused,
+    session_record::{self, SessionRecord},
 };
 use crate::{
     debug::Debug,
@@ -167,8 +168,8 @@ impl ContextDirectory {
 
 /// Opening and closing.
 impl ContextDirectory {
-    /// The opened directory, which is created if missing.
-    async fn open(&self) -> Result<Arc<Opened>> {
+    /// The opened directory, which is created if missing, with the session's lease.
+    pub(super) async fn open(&self) -> Result<Arc<Opened>> {
         if let Some(opened) = self.opened() {
             return Ok(opened);
         }
@@ -199,33 +200,33 @@ impl ContextDirectory {
         Ok(Arc::clone(opened.insert(Arc::new(Opened { root, shared, sync, noted }))))
     }
 
-    /// Opens the directory and takes the session's lease, so that no other process removes its contexts.
-    ///
-    /// # Errors
-    /// `UnsafeDirectory` or `Io`
-    pub async fn hold(&self) -> Result<()> {
-        let opened = self.open().await?;
-        self.note_session(&opened).await
-    }
-
-    /// The opened directory for a write, as [`ContextDirectory::hold`]. Starts a background sweep when one is due.
+    /// The opened directory for a write, with the session's lease, so that no other process removes its contexts. Starts a
+    /// background sweep when one is due.
     ///
     /// # Errors
     /// `UnsafeDirectory` or `Io`
     pub(super) async fn held(&self) -> Result<Arc<Opened>> {
         let opened = self.open().await?;
-        self.note_session(&opened).await?;
+        self.note_session(&opened, None).await?;
         self.sweep_in_background(&opened);
         Ok(opened)
     }
 
     /// Writes the session's record, once and before its first file: the session is then live or paused, however its
-    /// process ends.
-    async fn note_session(&self, opened: &Opened) -> Result<()> {
+    /// process ends. `known` is what [`ContextDirectory::session_record`] returned, if it was called.
+    pub(super) async fn note_session(
+        &self,
+        opened: &Opened,
+        known: Option<Option<SessionRecord>>,
+    ) -> Result<()> {
         if !self.is_pausable() {
             return Ok(());
         }
-        let noted = opened.noted.get_or_try_init(|| self.touch_session(opened)).await;
+        let touch = async || match known {
+            Some(before) => self.renew_session(opened, before).await,
+            None => self.touch_session(opened).await,
+        };
+        let noted = opened.noted.get_or_try_init(touch).await;
         noted.copied().map_err(|error| {
             refused("note the session in the context directory", self.path(), error)
         })
@@ -241,11 +242,31 @@ impl ContextDirectory {
     /// # Errors
     /// The file system's.
     pub(super) async fn touch_session(&self, opened: &Opened) -> FileResult<()> {
+        let id = &self.options.session;
+        let before = session_record::read(self.file_system.as_ref(), &opened.root, id).await;
+        self.renew_session(opened, before).await
+    }
+
+    /// As [`ContextDirectory::touch_session`], with the record that is there.
+    async fn renew_session(
+        &self,
+        opened: &Opened,
+        before: Option<SessionRecord>,
+    ) -> FileResult<()> {
         let Some((shared, _)) = &opened.shared else { return Ok(()) };
         let temporary = shared.temporary()?;
         let (id, keep_paused) = (&self.options.session, self.options.retention.keep_paused);
-        let file_system = self.file_system.as_ref();
-        session_record::touch(file_system, &opened.root, &temporary, id, keep_paused).await
+        let target = (opened.root.as_path(), temporary.as_path());
+        session_record::renew(self.file_system.as_ref(), target, id, keep_paused, before).await
+    }
+
+    /// The session's record, before the directory is opened; `None` if there is none that can be read.
+    pub(super) async fn session_record(&self) -> Option<SessionRecord> {
+        if !self.is_pausable() {
+            return None;
+        }
+        let root = self.file_system.canonical(self.path()).await.ok()?;
+        session_record::read(self.file_system.as_ref(), &root, &self.options.session).await
     }
 
     /// The opened directory, if it is open.

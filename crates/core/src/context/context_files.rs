@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use storage::{Contents, FileEntry, FileResult};
+use storage::{Contents, FileEntry, FileResult, layout};
 
 use super::{
     context_directory::ContextDirectory,
-    file_head::{FileHead, NoHead, read_head},
+    file_head::{FileHead, NoHead, SHORT_HEAD, read_head},
     handle, refused,
 };
 use crate::error::{Code, Error, Result};
@@ -19,6 +19,16 @@ pub(super) struct Listed {
     pub entries: Vec<FileEntry>,
     /// The canonical path; the caller's path if the directory does not exist.
     pub root: PathBuf,
+}
+
+/// A file that a caller asks for.
+pub(super) struct Reading<'a> {
+    /// The caller's spelling, for error messages.
+    pub path: &'a str,
+    /// The path below the directory.
+    pub relative: &'a str,
+    /// The most bytes.
+    pub limit: u64,
 }
 
 impl ContextDirectory {
@@ -54,12 +64,7 @@ impl ContextDirectory {
     /// `UnsafeDirectory`, `NotFound`, `OutsideDirectory`, `TooLarge` or `Io`
     pub async fn read_whole(&self, path: &str, relative: &str) -> Result<Vec<u8>> {
         let root = self.root(path).await?;
-        let contents =
-            self.read(&root, relative, MAX_TEXT).await.map_err(|error| match error.kind {
-                std::io::ErrorKind::NotFound => handle::not_found(path),
-                std::io::ErrorKind::InvalidInput => Error::outside(path, &self.options.directory),
-                _ => refused("load the context", Path::new(path), error),
-            })?;
+        let contents = self.read_for(&root, Reading { path, relative, limit: MAX_TEXT }).await?;
         if contents.length > MAX_TEXT {
             return Err(Error::new(
                 Code::TooLarge,
@@ -70,6 +75,19 @@ impl ContextDirectory {
             ));
         }
         Ok(contents.bytes)
+    }
+
+    /// The beginning of a file, for a caller.
+    ///
+    /// # Errors
+    /// `NotFound`, `OutsideDirectory` or `Io`
+    pub async fn read_for(&self, root: &Path, reading: Reading<'_>) -> Result<Contents> {
+        let Reading { path, relative, limit } = reading;
+        self.read(root, relative, limit).await.map_err(|error| match error.kind {
+            std::io::ErrorKind::NotFound => handle::not_found(path),
+            std::io::ErrorKind::InvalidInput => Error::outside(path, &self.options.directory),
+            _ => refused("load the context", Path::new(path), error),
+        })
     }
 
     /// At most `limit` bytes of a file below `root`.
@@ -90,6 +108,30 @@ impl ContextDirectory {
         name: &str,
     ) -> std::result::Result<FileHead, NoHead> {
         read_head(self.file_system.as_ref(), root, name).await
+    }
+
+    /// The files that may be contexts of this session, which is a named one. On file systems that can, with the beginnings of
+    /// files as far as they fit into `most` bytes together, for [`Beginnings::add_read`](super::beginnings::Beginnings::add_read).
+    ///
+    /// # Errors
+    /// The file system's.
+    pub async fn list_session(&self, most: u64) -> FileResult<(Listed, Vec<(String, Contents)>)> {
+        let prefixes = layout::session_prefixes(&self.options.session);
+        let found =
+            self.file_system.list_beginnings(self.path(), &prefixes, SHORT_HEAD, most).await?;
+        let Some(found) = found else {
+            let mut listed = self.list().await?;
+            let is_own = |name: &str| prefixes.iter().any(|prefix| name.starts_with(prefix));
+            listed.entries.retain(|entry| is_own(&entry.name));
+            return Ok((listed, Vec::new()));
+        };
+        let root = self.file_system.canonical(self.path()).await?;
+        let (mut entries, mut read) = (Vec::with_capacity(found.len()), Vec::new());
+        for (entry, contents) in found {
+            read.extend(contents.map(|contents| (entry.name.clone(), contents)));
+            entries.push(entry);
+        }
+        Ok((Listed { entries, root }, read))
     }
 
     /// The files of the directory; empty if it does not exist.

@@ -12,7 +12,7 @@ use text_index::{Document, Index};
 use tokio::sync::Semaphore;
 
 use super::{
-    context_directory::ContextDirectory,
+    beginnings::Beginnings,
     file_head::{FileHead, NoHead, from_head, skipped},
     indexing::{MAX_INDEXED_RESULT, append_arguments},
     outcome::evidence,
@@ -196,6 +196,12 @@ impl DirectoryIndex {
         new.sort_by_cached_key(|(name, found)| {
             std::cmp::Reverse((time_of(name, found), name.clone()))
         });
+        let files = new.iter().filter_map(|(_, found)| match found {
+            Found::File(entry) => Some(entry),
+            Found::Memory(..) => None,
+        });
+        let file_system = session.directory.file_system.as_ref();
+        let mut beginnings = Beginnings::new(file_system, &root, files, READ);
         for (name, found) in new {
             // Lets other tasks run; a cancelled search stops here.
             tokio::task::yield_now().await;
@@ -208,7 +214,7 @@ impl DirectoryIndex {
                 }
                 Found::File(entry) => {
                     let version = version(&entry);
-                    match read_file(&session.directory, &root, &entry).await {
+                    match read_file(&mut beginnings, &entry).await {
                         Ok(read) => (Some(read), version),
                         Err(NoHead::Unreadable(error)) if error.is_not_found() => (None, version),
                         Err(reason) => {
@@ -277,11 +283,10 @@ fn time_of(name: &str, found: &Found) -> i64 {
 }
 
 async fn read_file(
-    directory: &ContextDirectory,
-    root: &Path,
+    beginnings: &mut Beginnings<'_>,
     entry: &FileEntry,
 ) -> std::result::Result<Read, NoHead> {
-    let contents = directory.read(root, &entry.name, READ).await.map_err(NoHead::Unreadable)?;
+    let contents = beginnings.contents(&entry.name).await.map_err(NoHead::Unreadable)?;
     let length = contents.length;
     if contents.bytes.len() as u64 == length {
         let head = record::parse_head(&contents.bytes).map_err(NoHead::NoRecord)?;
@@ -296,7 +301,7 @@ async fn read_file(
             (FileHead { text: contents.bytes, length, head }, result)
         }
         // The arguments are longer than the part that was read.
-        Err(_) => (directory.read_head(root, &entry.name).await?, String::new()),
+        Err(_) => (beginnings.longer_head(&entry.name).await?, String::new()),
     };
     let mut arguments = String::new();
     if let Some(json) = file.head.arguments.clone().and_then(|range| file.text.get(range)) {

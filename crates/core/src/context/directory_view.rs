@@ -10,8 +10,8 @@ use storage::layout;
 use tokio::sync::Mutex;
 
 use super::{
-    context_files::Listed, file_head::from_head, options::ManagerOptions, refused, resume,
-    session::Session,
+    beginnings::Beginnings, context_files::Listed, file_head::from_head, options::ManagerOptions,
+    refused, resume, session::Session,
 };
 use crate::error::Result;
 
@@ -61,17 +61,20 @@ impl DirectoryView {
         new.sort_by_cached_key(|entry| {
             layout::parse_context(&entry.name).map(|name| (name.timestamp, name.counter))
         });
+        let file_system = own.directory.file_system.as_ref();
+        let mut heads = Beginnings::of_heads(file_system, &root, new.iter().copied());
         for (number, entry) in new.into_iter().enumerate() {
             if number % BATCH == BATCH - 1 {
                 tokio::task::yield_now().await;
             }
-            if let Ok(file) = own.directory.read_head(&root, &entry.name).await {
+            if let Ok(file) = heads.head(&entry.name).await {
                 let call = view.pointers.begin();
                 resume::adopt(view, call, from_head(entry, &file));
                 drop(view.pointers.tracked(call));
             }
             files.insert(entry.name.clone());
         }
+        view.index.index_in_background();
         Ok(view)
     }
 }

@@ -16,6 +16,8 @@ use crate::debug::Debug;
 
 /// The bytes that are read first; more if the arguments are longer.
 pub(super) const HEAD: u64 = 16 * 1024;
+/// The bytes that are read first of many files at once: 10,000 heads fit into one step.
+pub(super) const SHORT_HEAD: u64 = 1536;
 /// The longest head that is read, in bytes.
 const MAX_HEAD: u64 = 64 * 1024 * 1024;
 
@@ -129,6 +131,12 @@ pub(super) fn head_of(contents: Contents) -> Option<std::result::Result<FileHead
         Err(NoRecord::Incomplete) if is_partial => None,
         Err(reason) => Some(Err(reason)),
     }
+}
+
+/// Whether the head goes on after the beginning of a file.
+pub(super) fn goes_on(contents: &Contents) -> bool {
+    (contents.bytes.len() as u64) < contents.length
+        && matches!(record::parse_head(&contents.bytes), Err(NoRecord::Incomplete))
 }
 
 /// Reports a skipped file to the debug callback.

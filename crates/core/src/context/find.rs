@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 use storage::layout;
 
 use super::{
-    context_files::Listed, file_head::from_head, pointer::Pointer, refused, session::Session,
+    beginnings::Beginnings, context_files::Listed, file_head::from_head, pointer::Pointer, refused,
+    session::Session,
 };
 use crate::error::{Code, Error, Result};
 
@@ -112,11 +113,13 @@ impl Call {
             .map_err(|error| refused("list the context directory", directory.path(), error))?;
         let equal = |name: &str| layout::arguments_hash(name) == Some(self.hash.as_str());
         let mut found: Option<Pointer> = None;
-        for (number, entry) in entries.iter().filter(|entry| equal(&entry.name)).enumerate() {
+        let equal = || entries.iter().filter(|entry| equal(&entry.name));
+        let mut heads = Beginnings::of_heads(directory.file_system.as_ref(), &root, equal());
+        for (number, entry) in equal().enumerate() {
             if number % BATCH == BATCH - 1 {
                 tokio::task::yield_now().await;
             }
-            let Ok(file) = directory.read_head(&root, &entry.name).await else { continue };
+            let Ok(file) = heads.head(&entry.name).await else { continue };
             let arguments = file.head.arguments.clone().and_then(|range| file.text.get(range));
             let mut canonical = Vec::new();
             let is_equal = json_text::canonical(arguments.unwrap_or(b"{}"), &mut canonical).is_ok()

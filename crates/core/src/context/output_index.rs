@@ -80,12 +80,12 @@ impl OutputIndex {
         self.index_in_background();
     }
 
-    /// Adds an output whose record is in a file: its metadata only at first.
+    /// Adds an output whose record is in a file: its metadata only at first. The caller calls
+    /// [`OutputIndex::index_in_background`] after the last one, so that the thread's reads do not delay the caller's.
     pub fn add_stored(self: &Arc<Self>, sequence: u64, output: IndexedOutput) {
         let output = Arc::new(output);
         let announced = self.words.announce(sequence, &output.document(""), None);
         self.backlog.push(Job { announced, output, text: None });
-        self.index_in_background();
     }
 
     /// Removes an output.
@@ -150,7 +150,8 @@ impl OutputIndex {
         }
     }
 
-    fn index_in_background(self: &Arc<Self>) {
+    /// Makes the indexing thread work on the queue.
+    pub fn index_in_background(self: &Arc<Self>) {
         if self.backlog.claim_request() {
             let this = Arc::downgrade(self);
             indexer::request(this);

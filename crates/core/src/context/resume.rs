@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use storage::{FileEntry, layout};
 
 use super::{
-    beginnings::Beginnings,
+    beginnings::{AT_ONCE, Beginnings},
     context_files::Listed,
     file_head::{NoHead, from_head, skipped},
     indexing::{IndexedOutput, append_arguments},
@@ -41,13 +41,19 @@ pub(super) async fn resume(session: &Arc<Session>) -> Result<()> {
 
 async fn restore(session: &Arc<Session>) -> Result<()> {
     session.directory.check()?;
-    let seen = find(session, FxHashMap::default()).await?;
+    // Far file systems read at the same time what does not depend on each other: a resume waits for three steps.
+    let (seen, record) =
+        tokio::join!(find(session, FxHashMap::default()), session.directory.session_record());
+    let seen = seen?;
     if seen.is_empty() {
         return Ok(());
     }
     // The lease is taken before the listing that counts, so no sweep removes the listed files.
-    session.directory.hold().await?;
-    let found = find(session, seen).await?;
+    let opened = session.directory.open().await?;
+    let (noted, found) =
+        tokio::join!(session.directory.note_session(&opened, Some(record)), find(session, seen));
+    noted?;
+    let found = found?;
     let mut pointers: Vec<Pointer> = found.into_values().map(|(_, pointer)| pointer).collect();
     pointers.sort_by_cached_key(|pointer| {
         let counter = layout::parse_context(pointer.filename()).map(|stamp| stamp.counter);
@@ -56,10 +62,11 @@ async fn restore(session: &Arc<Session>) -> Result<()> {
     for (sequence, pointer) in (0..FIRST_CALL).zip(pointers) {
         adopt(session, sequence, pointer);
     }
+    session.index.index_in_background();
     Ok(())
 }
 
-/// Inserts the pointer of a file that another manager wrote, as the output of a call.
+/// Inserts the pointer of a file that another manager wrote, as the output of a call. The caller makes the indexing thread work.
 pub(super) fn adopt(session: &Arc<Session>, sequence: u64, pointer: Pointer) {
     session.pointers.adopt(pointer.filename(), sequence);
     // The index before the pointer, so that readers who see the pointer find it in the index.
@@ -76,23 +83,22 @@ type FoundContexts = FxHashMap<String, (Option<u64>, Pointer)>;
 async fn find(session: &Session, mut seen: FoundContexts) -> Result<FoundContexts> {
     let id = &session.options.session;
     let directory = &session.directory;
-    let Listed { entries, root } = directory
-        .list()
-        .await
-        .map_err(|error| refused("list the context directory", directory.path(), error))?;
+    let failed = |error| refused("list the context directory", directory.path(), error);
+    let most = if seen.is_empty() { AT_ONCE } else { 0 };
+    let (Listed { entries, root }, read) = directory.list_session(most).await.map_err(failed)?;
     let mut found = FoundContexts::default();
-    let own: Vec<_> =
-        entries.iter().filter(|entry| layout::may_be_of_session(&entry.name, id)).collect();
     let is_seen =
         |entry: &FileEntry, version: &Option<u64>| version.is_some() && *version == entry.version;
-    let new: Vec<_> = own
-        .iter()
-        .copied()
-        .filter(|entry| !seen.get(&entry.name).is_some_and(|(version, _)| is_seen(entry, version)))
-        .collect();
+    let is_read: FxHashSet<&str> = read.iter().map(|(name, _)| name.as_str()).collect();
+    let new = entries.iter().filter(|entry| {
+        !is_read.contains(entry.name.as_str())
+            && !seen.get(&entry.name).is_some_and(|(version, _)| is_seen(entry, version))
+    });
     let file_system = directory.file_system.as_ref();
-    let mut heads = Beginnings::of_heads(file_system, &root, new.into_iter());
-    for (number, entry) in own.into_iter().enumerate() {
+    let mut heads = Beginnings::of_heads(file_system, &root, new);
+    drop(is_read);
+    heads.add_read(read).await.map_err(failed)?;
+    for (number, entry) in entries.iter().enumerate() {
         if number % BATCH == BATCH - 1 {
             tokio::task::yield_now().await;
         }

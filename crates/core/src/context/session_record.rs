@@ -89,20 +89,19 @@ pub(super) async fn read_next(
     }
 }
 
-/// Updates the time of the session's last use. `temporary` is a name under the process's lease, so that no sweep
-/// removes it.
+/// Updates the time of the session's last use. `before` is its record, if there is one. `temporary` is a name under the process's
+/// lease, so that no sweep removes it.
 ///
 /// # Errors
 /// The file system's.
-pub(super) async fn touch(
+pub(super) async fn renew(
     file_system: &dyn FileSystem,
-    root: &Path,
-    temporary: &Path,
+    (root, temporary): (&Path, &Path),
     id: &str,
     keep_paused: i64,
+    before: Option<SessionRecord>,
 ) -> FileResult<()> {
     let now = Utc::now().timestamp_millis();
-    let before = read(file_system, root, id).await;
     if before.as_ref().is_some_and(|record| {
         record.keep_paused == keep_paused && (0..FRESH).contains(&(now - record.last_used_at))
     }) {
@@ -154,13 +153,14 @@ mod tests {
         let root = std::fs::canonicalize(folder.path()).unwrap();
         assert_eq!(read(&LocalDisk, &root, "s").await, None);
         let temporary = root.join(layout::temporary(&layout::new_owner(), 0));
-        touch(&LocalDisk, &root, &temporary, "s", 1000).await.unwrap();
+        let target = (root.as_path(), temporary.as_path());
+        renew(&LocalDisk, target, "s", 1000, None).await.unwrap();
         let first = read(&LocalDisk, &root, "s").await.unwrap();
         assert_eq!((first.id.as_str(), first.keep_paused), ("s", 1000));
         assert!(!first.is_expired(0, first.last_used_at + 1000));
         assert!(first.is_expired(0, first.last_used_at + 1001));
         assert!(!first.is_expired(first.last_used_at + 1, first.last_used_at + 1001));
-        touch(&LocalDisk, &root, &temporary, "s", 2000).await.unwrap();
+        renew(&LocalDisk, target, "s", 2000, Some(first.clone())).await.unwrap();
         let second = read(&LocalDisk, &root, "s").await.unwrap();
         assert_eq!((second.created_at, second.keep_paused), (first.created_at, 2000));
         assert_eq!(std::fs::read_dir(&root).unwrap().count(), 1);

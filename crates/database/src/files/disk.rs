@@ -99,6 +99,14 @@ impl Disk for DatabaseDisk {
         Ok(Box::new(opened))
     }
 
+    fn create_locked(&self, path: &Path, contents: &[u8]) -> FileResult<Option<Box<dyn OpenFile>>> {
+        let contents = contents.to_vec();
+        let created = self.wait_for("open", path, async move |files, path| {
+            files.create_locked(path, &contents).await
+        })?;
+        Ok(Some(Box::new(created)))
+    }
+
     fn scope(&self) -> u64 {
         self.0.scope
     }

@@ -1,6 +1,7 @@
 //! The files of a database as a [`FileSystem`], whose operations wait without a thread.
 
 use std::{
+    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -84,6 +85,15 @@ impl FileSystem for DatabaseFileSystem {
         Box::pin(self.0.read(root, relative, limit))
     }
 
+    fn read_range<'a>(
+        &'a self,
+        root: &'a Path,
+        relative: &'a Path,
+        range: Range<u64>,
+    ) -> FileFuture<'a, Option<Vec<u8>>> {
+        Box::pin(async move { Ok(Some(self.0.read_range_of(root, relative, range).await?)) })
+    }
+
     fn read_many<'a>(
         &'a self,
         directory: &'a Path,
@@ -103,6 +113,18 @@ impl FileSystem for DatabaseFileSystem {
 
     fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<FileEntry>> {
         Box::pin(self.0.list(directory))
+    }
+
+    fn list_beginnings<'a>(
+        &'a self,
+        directory: &'a Path,
+        prefixes: &'a [String],
+        limit: u64,
+        most: u64,
+    ) -> FileFuture<'a, Option<Vec<(FileEntry, Option<Contents>)>>> {
+        Box::pin(async move {
+            Ok(Some(self.0.list_beginnings(directory, prefixes, (limit, most)).await?))
+        })
     }
 
     fn directories<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<String>> {

@@ -7,12 +7,12 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use storage::{Children, FileEntry, FileResult};
+use storage::{Children, Contents, FileEntry, FileResult};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::{
-    Files,
+    Files, PART,
     place::{Place, directory_of},
     sql,
 };
@@ -24,6 +24,12 @@ fn below(directory: &str) -> Parameters {
     let (first, last) = (format!("{directory}/"), format!("{directory}0"));
     let start = i64::try_from(first.chars().count() + 1).unwrap_or(i64::MAX);
     Parameters::new().text(first).text(last).number(start)
+}
+
+/// The text after all that begin with `prefix`, in the order of their bytes.
+fn after(prefix: &str) -> String {
+    // No character is greater, and names have none of these.
+    format!("{prefix}\u{10ffff}")
 }
 
 fn milliseconds(microseconds: i64) -> i64 {
@@ -71,6 +77,37 @@ impl Files {
         let rows = self.statement(Intent::Read, at, sql::LIST, parameters).await?;
         self.note_clock(rows.first());
         Ok(rows.iter().filter_map(|row| self.entry_of(row)).collect())
+    }
+
+    /// The files whose names begin with one of the prefixes, with at most `limit` bytes of each, as far as they fit into `most`
+    /// bytes.
+    pub async fn list_beginnings(
+        &self,
+        path: &Path,
+        prefixes: &[String],
+        (limit, most): (u64, u64),
+    ) -> FileResult<Vec<(FileEntry, Option<Contents>)>> {
+        let number = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+        let limit = limit.min(PART as u64);
+        let parameters = Parameters::new()
+            .text(directory_of(path)?)
+            .texts(prefixes.iter().cloned().map(Some).collect())
+            .texts(prefixes.iter().map(|prefix| Some(after(prefix))).collect())
+            .number(number(limit))
+            .number(number(most));
+        let at = ("readdir", path);
+        let rows = self.statement(Intent::Read, at, sql::LIST_BEGINNINGS, parameters).await?;
+        self.note_clock(rows.first());
+        let listed = rows.iter().filter_map(|row| {
+            let entry = self.entry_of(row)?;
+            let length = entry.length?;
+            let bytes: Option<&[u8]> = row.get(6);
+            // The first part of a file to which something was appended may be shorter.
+            let bytes = bytes.filter(|bytes| bytes.len() as u64 == length.min(limit));
+            let contents = bytes.map(|bytes| Contents { bytes: bytes.to_vec(), length });
+            Some((entry, contents))
+        });
+        Ok(listed.collect())
     }
 
     pub async fn names(&self, path: &Path) -> FileResult<Vec<String>> {

@@ -15,7 +15,7 @@ use storage::{FileResult, LockAttempt};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::{failed, place::Place, sql, whole::ATTEMPTS};
+use super::{failed, place::Place, refused, sql, whole::ATTEMPTS};
 use crate::{
     connections::{Purpose, runtime},
     database::{Database, Intent},
@@ -151,6 +151,41 @@ impl Locks {
             expired.map_err(|failure| failed("lock", path, failure))?;
         }
         Ok((LockAttempt::Held, None))
+    }
+
+    /// Creates a file that is locked from the beginning; returns its id and the token of its lock.
+    pub async fn create_locked(
+        self: &Arc<Self>,
+        path: &Path,
+        contents: &[u8],
+    ) -> FileResult<(Uuid, Uuid)> {
+        let (place, file, token) = (Place::of(path)?, Uuid::new_v4(), Uuid::new_v4());
+        for _ in 0..ATTEMPTS {
+            let owner = self.owner();
+            let parameters = Parameters::new()
+                .id(file)
+                .text(place.directory.clone())
+                .text(place.name.clone())
+                .bytes(contents)
+                .id(token)
+                .id(owner);
+            let rows = self
+                .database
+                .statement_for(Purpose::Files, Intent::Write, sql::CREATE_LOCKED, &parameters)
+                .await;
+            let rows = rows.map_err(|failure| failed("open", path, failure))?;
+            let Some(row) = rows.first() else { continue };
+            // An earlier attempt, whose answer was lost, may have created it.
+            if row.get::<_, Option<Uuid>>(1) == Some(token) {
+                self.hold(token, Held { file, place: Some(place) });
+                return Ok((file, token));
+            }
+            if row.get(0) {
+                break;
+            }
+            self.end_owner(owner);
+        }
+        Err(refused("open", path, std::io::ErrorKind::AlreadyExists))
     }
 
     fn hold(self: &Arc<Self>, token: Uuid, held: Held) {

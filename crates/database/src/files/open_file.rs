@@ -56,6 +56,17 @@ impl Files {
         Err(refused("open", path, io::ErrorKind::NotFound))
     }
 
+    /// Creates a file with these contents, which is locked from the beginning.
+    pub async fn create_locked(
+        self: Arc<Self>,
+        path: PathBuf,
+        contents: &[u8],
+    ) -> FileResult<DatabaseFile> {
+        let (id, token) = self.locks.create_locked(&path, contents).await?;
+        let (access, token) = (Access::AppendNew, Mutex::new(Some(token)));
+        Ok(DatabaseFile { files: self, id, path, access, token, is_gone: AtomicBool::new(false) })
+    }
+
     /// Opens a file.
     pub async fn open(self: Arc<Self>, path: PathBuf, access: Access) -> FileResult<DatabaseFile> {
         let id = match access {

@@ -120,12 +120,35 @@ pub const READ_RANGE: &str = "SELECT greatest(part.start, $2),
     LEFT JOIN {schema}.part AS part ON part.file = file.id AND part.start < $3 AND part.start > $4
     WHERE file.id = $1 ORDER BY part.start";
 
+/// As [`READ_RANGE`], by directory and name, which are the last parameters.
+pub const READ_RANGE_OF: &str = "SELECT greatest(part.start, $1),
+        substring(part.bytes FROM (greatest($1 - part.start, 0) + 1)::int
+            FOR ($2 - greatest(part.start, $1))::int)
+    FROM {schema}.file AS file
+    LEFT JOIN {schema}.part AS part ON part.file = file.id AND part.start < $2 AND part.start > $3
+    WHERE file.directory = $4 AND file.name = $5 ORDER BY part.start";
+
 /// The files of a directory, and the time.
 pub const LIST: &str = concat!(
     "SELECT name, id, length, modified, version, ",
     now!(),
     "
     FROM {schema}.file WHERE directory = $1 ORDER BY name"
+);
+
+/// The files of a directory whose names are in ranges, and the time, with the first bytes of those that fit into a bound
+/// together: directory, the ranges' first names and the names after their ends, the limit for each, and the bound.
+pub const LIST_BEGINNINGS: &str = concat!(
+    "SELECT file.name, file.id, file.length, file.modified, file.version, ",
+    now!(),
+    ", substring(part.bytes FROM 1 FOR $4::int)
+    FROM (
+        SELECT found.*, sum(least(found.length, $4)) OVER (ORDER BY found.name) AS total
+        FROM {schema}.file AS found, unnest($2, $3) AS wanted (low, high)
+        WHERE found.directory = $1 AND found.name >= wanted.low AND found.name < wanted.high
+    ) AS file
+    LEFT JOIN {schema}.part AS part ON part.file = file.id AND part.start = 0 AND file.total <= $5
+    ORDER BY file.name"
 );
 
 /// The names of the files of a directory.
@@ -248,6 +271,38 @@ pub const LOCK: &str = concat!(
     LEFT JOIN {schema}.lock AS held ON held.file = $1
     LEFT JOIN {schema}.lock_owner AS holder ON holder.id = held.owner
     LEFT JOIN {schema}.file AS file ON file.id = $1"
+);
+
+/// Creates a file that is locked from the beginning: id, directory, name, bytes, token, and the owner, which is created if it is
+/// new. Returns whether there is an owner, and the token of the file's lock.
+pub const CREATE_LOCKED: &str = concat!(
+    "WITH new_owner AS (
+        INSERT INTO {schema}.lock_owner (id, until) VALUES ($6, ",
+    now!(),
+    " + ",
+    lease!(),
+    ")
+        ON CONFLICT DO NOTHING RETURNING id
+    ), known_owner AS (
+        SELECT id FROM {schema}.lock_owner WHERE id = $6 AND until > ",
+    now!(),
+    " FOR KEY SHARE
+    ), owner AS (SELECT id FROM new_owner UNION ALL SELECT id FROM known_owner
+    ), made AS (
+        INSERT INTO {schema}.file (id, directory, name, length, created, modified, version)
+        SELECT $1, $2, $3, length($4), ",
+    now!(),
+    ", ",
+    now!(),
+    ", 0 FROM owner ON CONFLICT DO NOTHING RETURNING id
+    ), added AS (
+        INSERT INTO {schema}.part (file, start, bytes) SELECT id, 0, $4 FROM made
+    ), taken AS (
+        INSERT INTO {schema}.lock (file, token, owner) SELECT made.id, $5, owner.id FROM made, owner
+        RETURNING token
+    )
+    SELECT EXISTS (SELECT 1 FROM owner),
+        coalesce((SELECT token FROM taken), (SELECT token FROM {schema}.lock WHERE file = $1))"
 );
 
 /// Frees the lock of a file if its owner has not sent a heartbeat for too long: file and owner. An owner that is removed here

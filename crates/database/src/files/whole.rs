@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     io::ErrorKind::{AlreadyExists, NotFound},
+    ops::Range,
     path::Path,
     sync::Arc,
 };
@@ -271,6 +272,42 @@ impl Files {
             contents.bytes.extend_from_slice(bytes);
         }
         Ok(found)
+    }
+
+    /// A range of a file, as far as the file goes.
+    pub async fn read_range_of(
+        &self,
+        root: &Path,
+        relative: &Path,
+        range: Range<u64>,
+    ) -> FileResult<Vec<u8>> {
+        let (place, path) = (Place::below(root, relative)?, root.join(relative));
+        let bound = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
+        let mut bytes = Vec::new();
+        let mut at = range.start;
+        while at < range.end {
+            let end = range.end.min(at + 4 * AT_ONCE as u64);
+            let parameters = Parameters::new()
+                .number(bound(at))
+                .number(bound(end))
+                .number(bound(at).saturating_sub(number(PART)))
+                .text(place.directory.clone())
+                .text(place.name.clone());
+            let asked = ("read", path.as_path());
+            let rows = self.statement(Intent::Read, asked, sql::READ_RANGE_OF, parameters).await?;
+            if rows.is_empty() {
+                return Err(refused("read", &path, NotFound));
+            }
+            for row in rows {
+                bytes.extend_from_slice(row.get::<_, Option<&[u8]>>(1).unwrap_or_default());
+            }
+            let next = range.start + bytes.len() as u64;
+            if next < end {
+                break;
+            }
+            at = next;
+        }
+        Ok(bytes)
     }
 
     /// Calls `take` with the offsets and the bytes in a range of a file.

@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -147,6 +148,15 @@ pub trait Disk: Send + Sync + 'static {
     fn sync_directory(&self, path: &Path) -> FileResult<()>;
     /// See [`FileSystem::read`].
     fn read(&self, root: &Path, relative: &Path, limit: u64) -> FileResult<Contents>;
+    /// See [`FileSystem::read_range`].
+    fn read_range(
+        &self,
+        _root: &Path,
+        _relative: &Path,
+        _range: Range<u64>,
+    ) -> FileResult<Option<Vec<u8>>> {
+        Ok(None)
+    }
     /// See [`FileSystem::list`].
     fn list(&self, directory: &Path) -> FileResult<Vec<FileEntry>>;
     /// The names of all entries of a directory, at a lower cost than [`Disk::list`]; empty if the directory does not
@@ -184,6 +194,15 @@ pub trait Disk: Send + Sync + 'static {
     }
     /// Opens a regular file.
     fn open(&self, path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>>;
+    /// Creates a file with these contents, which the returned open file has locked from the beginning. `None`, without effect,
+    /// if the disk cannot do this in one step, or its locks do not exclude all processes.
+    fn create_locked(
+        &self,
+        _path: &Path,
+        _contents: &[u8],
+    ) -> FileResult<Option<Box<dyn OpenFile>>> {
+        Ok(None)
+    }
     /// Distinguishes this file system from others in the process: equal numbers mean the same files.
     fn scope(&self) -> u64;
 }
@@ -275,6 +294,19 @@ impl<D: Disk + Clone> FileSystem for D {
             let relative = relative.to_owned();
             run_blocking("read", root, move |root| Disk::read(&disk, root, &relative, limit)).await
         })
+    }
+
+    fn read_range<'a>(
+        &'a self,
+        root: &'a Path,
+        relative: &'a Path,
+        range: Range<u64>,
+    ) -> FileFuture<'a, Option<Vec<u8>>> {
+        if range.end.saturating_sub(range.start) <= LONG as u64 {
+            return ready(Disk::read_range(self, root, relative, range));
+        }
+        let (disk, relative) = (self.clone(), relative.to_owned());
+        run_blocking("read", root, move |root| Disk::read_range(&disk, root, &relative, range))
     }
 
     fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<FileEntry>> {

@@ -3,7 +3,8 @@
 use std::{
     fs,
     hash::{Hash, Hasher},
-    io::{self, Read, Write},
+    io::{self, Read, Seek, Write},
+    ops::Range,
     path::{Component, Path, PathBuf},
     time::UNIX_EPOCH,
 };
@@ -68,6 +69,15 @@ impl Disk for LocalDisk {
 
     fn read(&self, root: &Path, relative: &Path, limit: u64) -> FileResult<Contents> {
         read(root, relative, limit).at("read", &root.join(relative))
+    }
+
+    fn read_range(
+        &self,
+        root: &Path,
+        relative: &Path,
+        range: Range<u64>,
+    ) -> FileResult<Option<Vec<u8>>> {
+        read_range(root, relative, range).map(Some).at("read", &root.join(relative))
     }
 
     fn list(&self, directory: &Path) -> FileResult<Vec<FileEntry>> {
@@ -218,13 +228,29 @@ fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn read(root: &Path, relative: &Path, limit: u64) -> io::Result<Contents> {
+/// Opens a regular file; also returns its length.
+fn open_regular(root: &Path, relative: &Path) -> io::Result<(fs::File, u64)> {
     let file = open_beneath(root, relative)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    let length = metadata.len();
+    Ok((file, metadata.len()))
+}
+
+fn read_range(root: &Path, relative: &Path, range: Range<u64>) -> io::Result<Vec<u8>> {
+    let (mut file, length) = open_regular(root, relative)?;
+    let end = range.end.min(length);
+    let start = range.start.min(end);
+    file.seek(io::SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(usize::try_from(end - start).unwrap_or(usize::MAX))?;
+    file.take(end - start).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn read(root: &Path, relative: &Path, limit: u64) -> io::Result<Contents> {
+    let (file, length) = open_regular(root, relative)?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(usize::try_from(length.min(limit)).unwrap_or(usize::MAX))?;
     file.take(limit).read_to_end(&mut bytes)?;

@@ -16,6 +16,7 @@ use std::{
     fmt,
     future::Future,
     io,
+    ops::Range,
     path::{Path, PathBuf},
     pin::Pin,
     sync::Arc,
@@ -247,6 +248,17 @@ pub trait FileSystem: Send + Sync + 'static {
         limit: u64,
     ) -> FileFuture<'a, Contents>;
 
+    /// Reads a range of the regular file at `relative` below `root`, as [`FileSystem::read`] does; less than that at the end of the
+    /// file. Returns `None` if the file system reads whole files only.
+    fn read_range<'a>(
+        &'a self,
+        _root: &'a Path,
+        _relative: &'a Path,
+        _range: Range<u64>,
+    ) -> FileFuture<'a, Option<Vec<u8>>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
     /// Reads at most `limit` bytes, and at most 1 MiB, of each of these files of a directory, in one step; `None` for those
     /// that do not exist. Returns `None` if the file system cannot read them faster than one after the other.
     fn read_many<'a>(
@@ -260,6 +272,19 @@ pub trait FileSystem: Send + Sync + 'static {
 
     /// The regular files of a directory; none if the directory does not exist.
     fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<FileEntry>>;
+
+    /// The regular files of a directory whose names begin with one of `prefixes`, with at most `limit` bytes of each, as far as
+    /// all of them fit into `most` bytes, in one step. Returns `None` if the file system cannot do this faster than with
+    /// [`FileSystem::list`] and [`FileSystem::read`].
+    fn list_beginnings<'a>(
+        &'a self,
+        _directory: &'a Path,
+        _prefixes: &'a [String],
+        _limit: u64,
+        _most: u64,
+    ) -> FileFuture<'a, Option<Vec<(FileEntry, Option<Contents>)>>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// The names of the directories in a directory, without symbolic links; none if it does not exist.
     fn directories<'a>(&'a self, _directory: &'a Path) -> FileFuture<'a, Vec<String>> {
