@@ -2,6 +2,8 @@
 
 export type { ContextStats, StorageStats, SweepReport } from '#addon'
 export type { CancellationOptions, ContextError, ContextErrorCode, JsonValue, TaskId, Time } from './arguments/types.ts'
+export { copyStorage } from './copying/copy-storage.ts'
+export type { CopyPlaces, CopyReport, CopyStorageOptions, CopyStorageReport } from './copying/types.ts'
 export type { Embed, Embedder, EmbedOptions } from './embedding/types.ts'
 export { ContextHistory } from './history/context-history.ts'
 export { DEFAULT_HISTORY_PATH } from './history/options.ts'

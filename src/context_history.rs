@@ -11,7 +11,7 @@ use agent_context_core::{
     Error, Trust,
     history::{
         AnyHistory, AnyTail, Appended, Bounds, DatabaseHistory, DatabaseHistoryOptions, Filter,
-        History, HistoryOptions, NewEntry, Policy, Previous, Summary, TailStart,
+        History, HistoryOptions, NewEntry, Policy, Previous, Summary, TailStart, copy_history,
     },
 };
 use napi::{
@@ -25,7 +25,7 @@ use serde_json::json;
 use storage::{Durability, LogPath, Payload};
 
 use super::{
-    answers::{redacted, redacted_texts},
+    answers::{answer, redacted, redacted_texts},
     database::NativeDatabase,
     file_system::{self, NativeFileSystem},
     numbers::{size, whole},
@@ -365,6 +365,20 @@ impl NativeHistory {
             Ok(Answer::Text(String::new()))
         })?;
         Ok(())
+    }
+
+    /// Adds the lines of this history to another that does not have them. Answers with a report as JSON.
+    #[napi]
+    pub fn copy_to(
+        &self,
+        operation: u32,
+        target: ClassInstance<'_, NativeHistory>,
+        is_dry_run: bool,
+    ) -> Result<()> {
+        let (from, to) = (self.history.clone(), target.history.clone());
+        self.run_cancellable(operation, async move {
+            answer(&copy_history(&from, &to, is_dry_run).await?)
+        })
     }
 
     /// Cancels an operation.

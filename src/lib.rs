@@ -23,6 +23,7 @@ mod context_manager;
 mod context_slices;
 mod context_store;
 mod context_stream;
+mod copying;
 mod database;
 mod delimited;
 mod environment;

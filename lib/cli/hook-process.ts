@@ -9,12 +9,13 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { CLIENTS, type ClientName } from '../hooks/hook-event.ts'
 import { type HookOptions, runHook } from '../hooks/run-hook.ts'
+import { refuseFromFile, storageOf } from './database.ts'
 import type { OptionValues } from './options.ts'
-import { resolveSettings } from './settings.ts'
+import { resolveSettings, type Settings } from './settings.ts'
 
 const CHUNK_BYTES = 64 * 1024
 /** The options that are read here. The parser of all commands reads the other options. */
-const TEXTS = ['dir', 'history', 'memory'] as const
+const TEXTS = ['dir', 'history', 'memory', 'storage'] as const
 const COUNT = /^\d{1,15}$/
 
 interface HookCall {
@@ -35,8 +36,7 @@ export async function answerHook(words: readonly string[]): Promise<boolean> {
   }
   const { client, event, options } = call
   try {
-    const { dir, history, memory } = resolveSettings(options, process.env, process.cwd())
-    await answerEvent(client, event, { dir, history, memory, threshold: options.threshold })
+    await answerEvent(client, event, hookOptions(resolveSettings(options, process.env, process.cwd()), options))
   } catch (error) {
     // For example, the settings cannot be read: the agent continues without an answer of the hook.
     const { logFailure } = await import('../hooks/hook-log.ts')
@@ -44,6 +44,11 @@ export async function answerHook(words: readonly string[]): Promise<boolean> {
     await print('{}\n')
   }
   return true
+}
+
+export function hookOptions({ dir, history, memory, database, file }: Settings, options: OptionValues): HookOptions {
+  refuseFromFile(database, file)
+  return { dir, history, memory, ...storageOf(database), threshold: options.threshold }
 }
 
 /** Reads an event from standard input and answers it on standard output. */

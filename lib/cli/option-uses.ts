@@ -9,9 +9,13 @@ const OF_OUTPUT: Readonly<Record<CommandRow['output'], readonly OptionName[]>> =
   text: [],
 }
 
+/** Options that say where something is stored: with one of them, a command works on a database as well. */
+const PLACES: readonly OptionName[] = ['dir', 'history', 'store', 'state', 'memory']
+
 export function usesOf(row: CommandRow): readonly OptionUse[] {
   const own = (row.options ?? []).map((use) => (typeof use === 'string' ? { name: use } : use))
   const implied: readonly OptionName[] = [
+    ...(own.some(({ name }) => PLACES.includes(name)) ? (['storage'] as const) : []),
     ...(row.isDestructive === true ? (['yes', 'dryRun'] as const) : []),
     ...OF_OUTPUT[row.output],
     ...COMMON_OPTIONS,

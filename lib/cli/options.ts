@@ -37,6 +37,11 @@ export const OPTIONS = {
     description: 'database of the state store (AGENT_CONTEXT_STATE)',
     completes: 'file',
   },
+  storage: {
+    flags: '--storage <url>',
+    kind: 'text',
+    description: 'a PostgreSQL database in place of files (AGENT_CONTEXT_STORAGE); places are then names in it',
+  },
   agent: { flags: '--agent <name>', kind: 'text', description: 'the agent that writes (AGENT_CONTEXT_AGENT)' },
   workspace: {
     flags: '--workspace <folder>',
@@ -132,6 +137,8 @@ export const OPTIONS = {
   map: { flags: '--map', kind: 'flag', description: 'fill the room that is left with a map of the repository' },
   focus: { flags: '--focus <name>', kind: 'texts', description: 'a path, name or word; can be repeated' },
   from: { flags: '--from <folder>', kind: 'text', description: 'where it was', completes: 'directory' },
+  to: { flags: '--to <place>', kind: 'text', description: 'where to', completes: 'directory' },
+  overwrite: { flags: '--overwrite', kind: 'flag', description: 'replace what differs there' },
   fixIndex: { flags: '--fix-index', kind: 'flag', description: 'rebuild an index that is missing, stale or damaged' },
   report: { flags: '--report', kind: 'flag', description: 'print what was found, by rule, on standard error' },
   mask: { flags: '--mask', kind: 'flag', description: 'replace every character by *' },

@@ -18,10 +18,13 @@ export type Pointer = ContextPointer<TaskId>
 export async function locateOutput(
   manager: ContextManager,
   given: string,
-  { options, signal }: Invocation,
+  { options, settings, signal }: Invocation,
 ): Promise<string> {
   if (/^ctx_[0-9a-f]+$/.test(given)) {
     return options.session === undefined ? given : pathInSession(manager, given, options.session, signal)
+  }
+  if (settings.database !== undefined) {
+    return /[/\\]/.test(given) ? given : `${manager.getContextDir()}/${given}`
   }
   const isName = !/[/\\]/.test(given) && !existsSync(given)
   return isName ? join(manager.getContextDir(), given) : resolve(given)

@@ -10,6 +10,7 @@ import type {
   StateStore,
 } from '../index.ts'
 import { EXIT, type Invocation } from './command-types.ts'
+import { databaseName, storageOf } from './database.ts'
 import { CliError } from './failures.ts'
 import { visibleLine } from './output/visible-text.ts'
 
@@ -27,12 +28,21 @@ function reporting({ options }: Place): { onDebug?: (message: string) => void } 
 
 export async function openManager(place: Place, options: ContextManagerOptions = {}): Promise<ContextManager> {
   const { ContextManager } = await library()
-  return new ContextManager({ contextDir: place.settings.dir, ...reporting(place), ...options })
+  return new ContextManager({
+    contextDir: place.settings.dir,
+    ...storageOf(place.settings.database),
+    ...reporting(place),
+    ...options,
+  })
 }
 
 export async function openHistory(place: Place): Promise<ContextHistory> {
   const { ContextHistory } = await library()
-  return new ContextHistory({ path: place.settings.history, ...reporting(place) })
+  return new ContextHistory({
+    path: place.settings.history,
+    ...storageOf(place.settings.database),
+    ...reporting(place),
+  })
 }
 
 /** For reading: who reads does not matter. */
@@ -42,6 +52,7 @@ export async function openStore(place: Place): Promise<ContextStore> {
     agent: place.settings.agent ?? READING_AGENT,
     path: place.settings.store,
     sessionId: place.options.session,
+    ...storageOf(place.settings.database),
     ...reporting(place),
   })
 }
@@ -55,7 +66,7 @@ export async function openStoreForWriting(place: Place): Promise<ContextStore> {
 
 export async function openState(place: Place): Promise<StateStore> {
   const { StateStore } = await library()
-  return new StateStore({ path: place.settings.state, ...reporting(place) })
+  return new StateStore({ path: place.settings.state, ...storageOf(place.settings.database), ...reporting(place) })
 }
 
 export async function openMemory(place: Place): Promise<RepoMemory> {
@@ -64,8 +75,25 @@ export async function openMemory(place: Place): Promise<RepoMemory> {
     workspace: place.settings.workspace ?? '.',
     root: place.settings.memory,
     branchScope: place.options.branchScope,
+    ...storageOf(place.settings.database),
     ...reporting(place),
   })
+}
+
+/** A place for messages: a path, or a name in the database. */
+export function placeText(path: string, { settings: { database } }: Pick<Invocation, 'settings'>): string {
+  return database === undefined ? shortPath(path) : `${path} of ${databaseName(database.url)}`
+}
+
+/** Refuses a command that works on files only. */
+export function refuseDatabase({ settings, row }: Pick<Invocation, 'settings' | 'row'>, reason: string): void {
+  if (settings.database !== undefined) {
+    throw new CliError(
+      `'agent-context ${row.name}' works on files, not on a database: ${reason}`,
+      EXIT.refused,
+      'ERR_CONTEXT_UNSUPPORTED',
+    )
+  }
 }
 
 /** `~` in place of the home directory, for messages. */

@@ -5,6 +5,7 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { nearestName } from '../arguments/nearest-name.ts'
 import { EXIT } from './command-types.ts'
+import { type DatabaseSetting, databaseOfFile, databaseOfOption, STORAGE_VARIABLE } from './database.ts'
 import { CliError } from './failures.ts'
 import type { OptionValues } from './options.ts'
 
@@ -19,6 +20,8 @@ export interface Settings {
   readonly agent?: string
   readonly workspace?: string
   readonly memory?: string
+  /** Where everything is stored, in place of files. The others, except `agent` and `workspace`, are then namespaces. */
+  readonly database?: DatabaseSetting
   /** Which of them options on the command line set. */
   readonly given: ReadonlySet<SettingName>
   /** The file that was read. */
@@ -37,22 +40,45 @@ const VARIABLES: Readonly<Record<SettingName, string>> = {
   memory: 'AGENT_CONTEXT_MEMORY',
 }
 export const SETTING_NAMES = Object.keys(VARIABLES) as readonly SettingName[]
+/** The members of the file. */
+const MEMBERS: readonly string[] = [...SETTING_NAMES, 'storage']
 
 export function resolveSettings(options: OptionValues, environment: NodeJS.ProcessEnv, folder: string): Settings {
   const file = settingsFileFor(folder)
-  const fromFile = file === undefined ? {} : readSettings(file)
+  const fromFile: FileSettings = file === undefined ? {} : readSettings(file)
+  const database = databaseOf(options, environment, file, fromFile)
   const settings: Partial<Record<SettingName, string>> = {}
   for (const name of SETTING_NAMES) {
-    const value = options[name] ?? (environment[VARIABLES[name]] || undefined) ?? fromFile[name]
+    const text = fromFile[name]
+    const isPath = name === 'workspace' || (name !== 'agent' && database === undefined)
+    const ofFile = text === undefined || file === undefined || !isPath ? text : absolute(text, dirname(file))
+    const value = options[name] ?? (environment[VARIABLES[name]] || undefined) ?? ofFile
     if (value !== undefined) {
       settings[name] = value
     }
   }
   return {
     ...settings,
+    ...(database === undefined ? {} : { database }),
     given: new Set(SETTING_NAMES.filter((name) => options[name] !== undefined)),
     ...(file === undefined ? {} : { file }),
   }
+}
+
+function databaseOf(
+  { storage }: OptionValues,
+  environment: NodeJS.ProcessEnv,
+  file: string | undefined,
+  fromFile: FileSettings,
+): DatabaseSetting | undefined {
+  if (storage !== undefined) {
+    return databaseOfOption(storage, '--storage')
+  }
+  const url = environment[STORAGE_VARIABLE] || undefined
+  if (url !== undefined) {
+    return { url, isFromFile: false }
+  }
+  return fromFile.storage === undefined || file === undefined ? undefined : databaseOfFile(fromFile.storage, file)
 }
 
 /** The nearest one from the working directory up to the root of its repository. */
@@ -68,7 +94,9 @@ function settingsFileFor(folder: string): string | undefined {
   }
 }
 
-function readSettings(file: string): Partial<Record<SettingName, string>> {
+type FileSettings = Partial<Record<SettingName | 'storage', string>>
+
+function readSettings(file: string): FileSettings {
   let value: unknown
   const descriptor = openSync(file, 'r')
   try {
@@ -85,10 +113,10 @@ function readSettings(file: string): Partial<Record<SettingName, string>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new CliError(`${file} holds no JSON object`, EXIT.usage)
   }
-  const settings: Partial<Record<SettingName, string>> = {}
+  const settings: FileSettings = {}
   for (const [name, text] of Object.entries(value)) {
-    if (!SETTING_NAMES.includes(name as SettingName)) {
-      const nearest = nearestName(name, SETTING_NAMES)
+    if (!MEMBERS.includes(name)) {
+      const nearest = nearestName(name, MEMBERS)
       throw new CliError(
         `${file}: unknown member '${name}'${nearest === undefined ? '' : `: did you mean '${nearest}'?`}`,
         EXIT.usage,
@@ -97,7 +125,7 @@ function readSettings(file: string): Partial<Record<SettingName, string>> {
     if (typeof text !== 'string' || text === '') {
       throw new CliError(`${file}: '${name}' has to be a non-empty string`, EXIT.usage)
     }
-    settings[name as SettingName] = name === 'agent' ? text : absolute(text, dirname(file))
+    settings[name as keyof FileSettings] = text
   }
   return settings
 }

@@ -2,7 +2,7 @@
 
 import { stat } from 'node:fs/promises'
 import type { StateItem, StateListOptions, StateStore } from '../index.ts'
-import { EXIT } from './command-types.ts'
+import { EXIT, type Invocation } from './command-types.ts'
 import { CliError } from './failures.ts'
 
 /** `threads/a1`, or `["a/b"]` where a segment holds a slash. Nothing is the empty prefix. */
@@ -32,8 +32,14 @@ export const namespaceText = (namespace: readonly string[]): string =>
     ? JSON.stringify(namespace)
     : namespace.join('/')
 
-/** Opening a database makes it: what only looks asks for the file before. */
-export async function isThere({ path }: StateStore): Promise<boolean> {
+/** Opening a file makes it: what only looks asks for the file before. */
+export async function isThere(
+  { path }: StateStore,
+  { settings: { database } }: Pick<Invocation, 'settings'>,
+): Promise<boolean> {
+  if (database !== undefined) {
+    return true
+  }
   try {
     return (await stat(path)).isFile()
   } catch (error) {

@@ -9,6 +9,7 @@ import { readCancellation } from '../arguments/known-options.ts'
 import { tooLarge } from '../arguments/messages.ts'
 import { checkCloseTimeout } from '../arguments/timeouts.ts'
 import type { CancellationOptions, ContextError } from '../arguments/types.ts'
+import type { CopyReport } from '../copying/types.ts'
 import { Embeddings } from '../embedding/embeddings.ts'
 import { leastBytes } from '../native/binary.ts'
 import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
@@ -53,6 +54,18 @@ interface Plan {
   length: number
 }
 
+type CopyLines = (
+  from: ContextHistory,
+  to: ContextHistory,
+  isDryRun: boolean,
+  signal: AbortSignal | undefined,
+) => Promise<CopyReport>
+
+let copyLines: CopyLines
+
+/** Adds the lines of a history to another that does not have them. */
+export const copyHistory: CopyLines = (from, to, isDryRun, signal) => copyLines(from, to, isDryRun, signal)
+
 /**
  * An append-only log of tool calls and decisions: one JSON object per line in a file, which other programs may also read and
  * append to. Any number of `ContextHistory` objects, in any number of processes, may share a file; with `storage`, a history in a
@@ -67,6 +80,20 @@ interface Plan {
  * ```
  */
 export class ContextHistory {
+  static {
+    copyLines = async (from, to, isDryRun, signal) => {
+      // Referenced until the end: the native side may ask both for passwords.
+      const hooks: Hooks & { readonly target: Hooks } = { ...from.#hooks, target: to.#hooks }
+      return cancellable(
+        hooks,
+        from.#native,
+        signal,
+        (operation) => from.#native.copyTo(operation, to.#native, isDryRun),
+        (_, [report = '']) => JSON.parse(report) as CopyReport,
+      )
+    }
+  }
+
   readonly #native: NativeHistory
   readonly #options: CheckedHistoryOptions
   readonly #closeTimeout: number

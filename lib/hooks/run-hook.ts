@@ -2,6 +2,7 @@
 
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import type { StorageOptions } from '../index.ts'
 import { type ProjectPlaces, placesInDirectory, projectPlaces } from '../projects/project-places.ts'
 import { CLIENT } from './clients.ts'
 import type { Client, ClientName, HookEvent, ToolCall } from './hook-event.ts'
@@ -12,6 +13,8 @@ export interface HookOptions {
   readonly dir?: string | undefined
   readonly history?: string | undefined
   readonly memory?: string | undefined
+  /** A database in place of files. */
+  readonly storage?: string | StorageOptions | undefined
   /** Smaller outputs stay in the conversation. */
   readonly threshold?: number | undefined
 }
@@ -36,7 +39,11 @@ export async function runHook(
   try {
     const client = CLIENT[clientName]
     const read = client.read(event, JSON.parse(input) as Record<string, unknown>)
-    const places = options.dir === undefined ? await projectPlaces(read.workspace) : placesInDirectory(options.dir)
+    const isInDatabase = options.storage !== undefined
+    const places =
+      options.dir === undefined
+        ? await projectPlaces(read.workspace, isInDatabase)
+        : placesInDirectory(options.dir, isInDatabase)
     log = places.log
     return await respond(client, read, places, options)
   } catch (error) {
@@ -49,18 +56,19 @@ export async function runHook(
 
 async function respond(client: Client, event: HookEvent, places: ProjectPlaces, options: HookOptions): Promise<object> {
   const { happening } = event
+  const { storage } = options
   switch (happening.kind) {
     case 'tool':
       return OWN_TOOL.test(happening.tool) ? {} : afterTool(client, event, happening, places, options)
     case 'session-start': {
       const { RepoMemory } = await import('../index.ts')
-      const memory = await RepoMemory.open({ workspace: event.workspace, root: options.memory })
+      const memory = await RepoMemory.open({ workspace: event.workspace, root: options.memory, storage })
       const pack = await memory.buildContextFromMemory(PACK_CHARS, { repoMap: false })
       return pack === '' ? {} : client.context(pack)
     }
     case 'session-end': {
       const { ContextManager } = await import('../index.ts')
-      await new ContextManager({ contextDir: places.contexts }).endSession(await sessionOf(event))
+      await new ContextManager({ contextDir: places.contexts, storage }).endSession(await sessionOf(event))
       return {}
     }
     default:
@@ -76,10 +84,11 @@ async function afterTool(
   options: HookOptions,
 ): Promise<object> {
   const { ContextHistory, ContextManager } = await import('../index.ts')
+  const { storage } = options
   const sessionId = await sessionOf(event)
   const output = largestText(call.response)
-  const manager = new ContextManager({ contextDir: places.contexts, sessionId, persist: 'all' })
-  const history = new ContextHistory({ path: options.history ?? places.history })
+  const manager = new ContextManager({ contextDir: places.contexts, sessionId, persist: 'all', storage })
+  const history = new ContextHistory({ path: options.history ?? places.history, storage })
   const result = output?.text ?? call.response ?? null
   const { callId } = call
   // A placeholder is made, and noted in the record, only if the client accepts replacements.

@@ -1,5 +1,7 @@
 /** The options of the server. */
 
+import type { StorageOptions } from '../index.ts'
+
 export const TOOL_GROUPS = ['contexts', 'history', 'store', 'memory'] as const
 export type ToolGroup = (typeof TOOL_GROUPS)[number]
 
@@ -14,6 +16,8 @@ export interface ServerSettings {
   readonly workspace: string
   /** Directory of all memories. */
   readonly memory?: string | undefined
+  /** A database in place of files. */
+  readonly storage?: string | StorageOptions | undefined
   /** Outputs of every workspace are listed, searched and read. */
   readonly allProjects: boolean
   readonly readOnly: boolean

@@ -1,6 +1,6 @@
 /** Opens the stores of the server, each when it is first needed. */
 
-import type { ContextHistory, ContextManager, ContextStore, RepoMemory } from '../index.ts'
+import type { ContextHistory, ContextManager, ContextStore, RepoMemory, StorageOptions } from '../index.ts'
 import { type ProjectPlaces, placesInDirectory, projectPlaces } from '../projects/project-places.ts'
 import type { ServerSettings } from './options.ts'
 import { allProjectDirectories, type Outputs, outputsOf, outputsOfAll } from './outputs.ts'
@@ -22,7 +22,7 @@ export class Stores {
     this.#manager ??= (async () => {
       const { ContextManager } = await import('../index.ts')
       const { contexts } = await this.#place()
-      return new ContextManager({ contextDir: contexts, sessionId: this.settings.session, ...this.#reporting() })
+      return new ContextManager({ contextDir: contexts, sessionId: this.settings.session, ...this.#common() })
     })()
     return this.#manager
   }
@@ -35,7 +35,7 @@ export class Stores {
     const { ContextManager } = await import('../index.ts')
     for (const contextDir of await allProjectDirectories()) {
       if (contextDir !== manager.getContextDir() && !this.#others.has(contextDir)) {
-        this.#others.set(contextDir, new ContextManager({ contextDir, ...this.#reporting() }))
+        this.#others.set(contextDir, new ContextManager({ contextDir, ...this.#common() }))
       }
     }
     return outputsOfAll([manager, ...this.#others.values()], signal)
@@ -45,7 +45,7 @@ export class Stores {
     this.#history ??= (async () => {
       const { ContextHistory } = await import('../index.ts')
       const path = this.settings.history ?? (await this.#place()).history
-      return new ContextHistory({ path, ...this.#reporting() })
+      return new ContextHistory({ path, ...this.#common() })
     })()
     return this.#history
   }
@@ -54,7 +54,7 @@ export class Stores {
     this.#store ??= (async () => {
       const { ContextStore } = await import('../index.ts')
       const { agent, store, session } = this.settings
-      return new ContextStore({ agent, path: store, sessionId: session, ...this.#reporting() })
+      return new ContextStore({ agent, path: store, sessionId: session, ...this.#common() })
     })()
     return this.#store
   }
@@ -63,7 +63,7 @@ export class Stores {
     this.#memory ??= (async () => {
       const { RepoMemory } = await import('../index.ts')
       const { workspace, memory } = this.settings
-      return RepoMemory.open({ workspace, root: memory, ...this.#reporting() })
+      return RepoMemory.open({ workspace, root: memory, ...this.#common() })
     })()
     return this.#memory
   }
@@ -74,13 +74,16 @@ export class Stores {
   }
 
   #place(): Promise<ProjectPlaces> {
-    const { dir, workspace } = this.settings
-    this.#places ??= dir === undefined ? projectPlaces(workspace) : Promise.resolve(placesInDirectory(dir))
+    const { dir, workspace, storage } = this.settings
+    const isInDatabase = storage !== undefined
+    this.#places ??=
+      dir === undefined ? projectPlaces(workspace, isInDatabase) : Promise.resolve(placesInDirectory(dir, isInDatabase))
     return this.#places
   }
 
-  #reporting(): { onDebug?: (message: string) => void } {
-    const { onDebug } = this.settings
-    return onDebug === undefined ? {} : { onDebug }
+  /** The options that all stores have. */
+  #common(): { onDebug?: (message: string) => void; storage?: string | StorageOptions } {
+    const { onDebug, storage } = this.settings
+    return { ...(onDebug === undefined ? {} : { onDebug }), ...(storage === undefined ? {} : { storage }) }
   }
 }

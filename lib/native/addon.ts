@@ -15,6 +15,7 @@ export const {
   environmentVersion,
   harmlessLine,
   migrateRepoMemory,
+  NativeCopier,
   NativeDatabase,
   NativeHistory,
   NativeHistoryTail,

@@ -11,6 +11,7 @@
 //! | [`store`] | `ContextStore`: Markdown files that agents share |
 //! | [`memory`] | `RepoMemory`: knowledge about one repository |
 //! | [`state`] | `StateStore`: keyed documents in a database |
+//! | [`copying`] | copies the files of all these between directories and databases |
 //! | [`vectors`] | vectors of texts by the caller's embedding model, and their cache |
 //! | [`slices`] | reading parts of a stored result |
 //!
@@ -33,6 +34,7 @@
 
 mod blocking;
 pub mod context;
+pub mod copying;
 mod debug;
 mod error;
 pub mod history;

@@ -1,13 +1,14 @@
 /** Imports the lines of an export. Secrets are redacted, and existing data is never replaced. */
 
 import { join } from 'node:path'
-import type { ContextEntryInput, ContextHistory, StateStore, StateValue } from '../../index.ts'
+import type { ContextEntryInput, ContextHistory, StateValue } from '../../index.ts'
 import type { Invocation } from '../command-types.ts'
 import { failureOf } from '../failures.ts'
 import { library, openHistory, openManager, openMemory, openState, openStore } from '../places.ts'
 import { isThere, namespaceText } from '../state-items.ts'
 import type { PlaceName } from './chosen-places.ts'
 import { type ArchivedState, MEMORY_FILES } from './lines.ts'
+import { type LocalCopy, localCopy } from './local-copy.ts'
 import { writeNewFile } from './new-file.ts'
 
 /** `agent/entry.md` or `agent/session/entry.md`, without hidden parts. */
@@ -23,7 +24,7 @@ export interface ImportReport {
   readonly skipped: { name: string; reason: string }[]
 }
 
-export interface Importers {
+export interface Importers extends AsyncDisposable {
   context(name: string, text: string, bytes: string | undefined): Promise<void>
   entry(text: string, lineNumber: number): Promise<void>
   storeEntry(path: string, text: string): Promise<void>
@@ -50,7 +51,7 @@ export async function createImporters(invocation: Invocation, chosen: ReadonlySe
     return findings.length > 0 ? JSON.stringify(value) : text
   }
   const place = async (root: string, path: string, name: string, text: string): Promise<boolean> => {
-    const outcome = await writeNewFile(root, path, text, isDryRun)
+    const outcome = await writeNewFile(root, path, text, isDryRun && copy === undefined)
     if (outcome === 'different') {
       skip(name, 'there is another file of this name')
     }
@@ -59,9 +60,12 @@ export async function createImporters(invocation: Invocation, chosen: ReadonlySe
   }
 
   const manager = chosen.has('contexts') ? await openManager(invocation) : undefined
-  const store = chosen.has('store') ? await openStore(invocation) : undefined
-  const repository = chosen.has('memory') ? await openMemory(invocation) : undefined
-  const state = chosen.has('state') ? createStateImporter(await openState(invocation), report, isDryRun) : undefined
+  // Files are gathered, and copied to the database at the end.
+  const copy = await localCopy(invocation)
+  const onFiles = copy?.invocation ?? invocation
+  const store = chosen.has('store') ? await openStore(onFiles) : undefined
+  const repository = chosen.has('memory') ? await openMemory(onFiles) : undefined
+  const state = chosen.has('state') ? await createStateImporter(invocation, report, isDryRun) : undefined
   const entries = chosen.has('history') ? await createEntryImporter(invocation, report) : undefined
 
   return {
@@ -121,8 +125,29 @@ export async function createImporters(invocation: Invocation, chosen: ReadonlySe
     async finish() {
       await entries?.flush()
       await state?.close()
+      if (copy !== undefined) {
+        await copyFiles(copy, invocation, report)
+      }
       return report
     },
+    async [Symbol.asyncDispose]() {
+      await copy?.[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Copies the gathered files to the database, and counts what is new there. */
+async function copyFiles(copy: LocalCopy, { options, signal }: Invocation, report: ImportReport): Promise<void> {
+  const { copyStorage } = await library()
+  const { files, database } = await copy.places(['store', 'memory'])
+  const { store, memory } = await copyStorage({ from: files, to: database, dryRun: options.dryRun, signal })
+  report.imported.storeEntries = store?.copied ?? 0
+  report.imported.memory = memory?.copied ?? 0
+  for (const part of [store, memory]) {
+    report.alreadyThere += part?.alreadyThere ?? 0
+    for (const name of part?.conflicting ?? []) {
+      report.skipped.push({ name, reason: 'there is another file of this name' })
+    }
   }
 }
 
@@ -163,11 +188,12 @@ async function createEntryImporter(
 }
 
 /** Imports items unchanged, as the state store stores them: an agent that continues from a redacted state would behave differently. */
-function createStateImporter(
-  store: StateStore,
+async function createStateImporter(
+  invocation: Invocation,
   report: ImportReport,
   isDryRun: boolean,
-): { add(item: ArchivedState): Promise<void>; close(): Promise<void> } {
+): Promise<{ add(item: ArchivedState): Promise<void>; close(): Promise<void> }> {
+  const store = await openState(invocation)
   return {
     async add({ namespace, key, text, isBinary, mediaType, expiresAt }) {
       const name = `state ${namespaceText(namespace)}/${key}`
@@ -177,7 +203,7 @@ function createStateImporter(
       }
       try {
         const value = isBinary === true ? new Uint8Array(Buffer.from(text, 'base64')) : (JSON.parse(text) as StateValue)
-        const there = isDryRun && !(await isThere(store)) ? undefined : await store.get(namespace, key)
+        const there = isDryRun && !(await isThere(store, invocation)) ? undefined : await store.get(namespace, key)
         if (there === undefined) {
           await (isDryRun ? undefined : store.put(namespace, key, value, { mediaType, expiresAt, ifRevision: null }))
           report.imported.state++

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import type { Invocation } from '../command-types.ts'
 import type { Column } from '../output/table.ts'
 import { formatBytes } from '../output/units.ts'
-import { openHistory, openManager, openMemory, openState, openStore, shortPath } from '../places.ts'
+import { openHistory, openManager, openMemory, openState, openStore, refuseDatabase, shortPath } from '../places.ts'
 
 interface Row {
   readonly place: 'contexts' | 'history' | 'store' | 'memory' | 'state'
@@ -17,6 +17,7 @@ interface Row {
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const { output, signal } = invocation
+  refuseDatabase(invocation, "ask the server: SELECT pg_size_pretty(pg_total_relation_size('agent_context.file'))")
   const [manager, history, store, memory, state] = await Promise.all([
     openManager(invocation),
     openHistory(invocation),

@@ -2,7 +2,7 @@
 
 import { EXIT, type Invocation } from '../command-types.ts'
 import type { Check } from '../doctor/check.ts'
-import { checkAddon, checkRuntime, checkSettings } from '../doctor/installation.ts'
+import { checkAddon, checkDatabase, checkRuntime, checkSettings } from '../doctor/installation.ts'
 import { checkContexts, checkHistory, checkMemory, checkState, checkStore } from '../doctor/places.ts'
 import { counted } from '../output/units.ts'
 import { visibleLine } from '../output/visible-text.ts'
@@ -14,7 +14,9 @@ export async function run(invocation: Invocation): Promise<0 | 1> {
   const items: Check[] = [checkRuntime(process.versions), checkSettings(settings)]
   const addon = await checkAddon()
   items.push(addon)
-  if (addon.status !== 'error') {
+  const database = addon.status === 'error' ? [] : await checkDatabase(settings)
+  items.push(...database)
+  if (addon.status !== 'error' && database.every(({ status }) => status === 'ok')) {
     for (const check of [checkContexts, checkHistory, checkStore, checkMemory, checkState]) {
       items.push(...(await check(invocation)))
     }

@@ -6,9 +6,10 @@ import { basename, join } from 'node:path'
 import { chosenPlaces } from '../archive/chosen-places.ts'
 import { contentIfThere } from '../archive/content-if-there.ts'
 import { ARCHIVE_VERSION, type ArchiveLine, bytesFileOf, MEMORY_FILES } from '../archive/lines.ts'
+import { localCopy } from '../archive/local-copy.ts'
 import { EXIT, type Invocation } from '../command-types.ts'
 import { CliError } from '../failures.ts'
-import { openHistory, openManager, openMemory, openState, openStore } from '../places.ts'
+import { library, openHistory, openManager, openMemory, openState, openStore } from '../places.ts'
 import { isThere, itemsBelow } from '../state-items.ts'
 import { textLines } from '../text-lines.ts'
 
@@ -48,17 +49,23 @@ async function exportToFile(invocation: Invocation, path: string): Promise<void>
 async function* linesOf(invocation: Invocation): AsyncGenerator<ArchiveLine> {
   const chosen = chosenPlaces(invocation.settings)
   yield { kind: 'header', format: 'agent-context', version: ARCHIVE_VERSION }
+  await using copy = await localCopy(invocation)
+  if (copy !== undefined && [...chosen].some((name) => name !== 'state')) {
+    const { database, files } = await copy.places([...chosen])
+    await (await library()).copyStorage({ from: database, to: files, signal: invocation.signal })
+  }
+  const onFiles = copy?.invocation ?? invocation
   if (chosen.has('contexts')) {
-    yield* contexts(invocation)
+    yield* contexts(onFiles)
   }
   if (chosen.has('history')) {
-    yield* entries(invocation)
+    yield* entries(onFiles)
   }
   if (chosen.has('store')) {
-    yield* storeEntries(invocation)
+    yield* storeEntries(onFiles)
   }
   if (chosen.has('memory')) {
-    yield* memoryFiles(invocation)
+    yield* memoryFiles(onFiles)
   }
   if (chosen.has('state')) {
     yield* stateItems(invocation)
@@ -116,7 +123,7 @@ async function* memoryFiles(invocation: Invocation): AsyncGenerator<ArchiveLine>
 
 async function* stateItems(invocation: Invocation): AsyncGenerator<ArchiveLine> {
   const store = await openState(invocation)
-  const items = (await isThere(store)) ? itemsBelow(store, [], { signal: invocation.signal }) : []
+  const items = (await isThere(store, invocation)) ? itemsBelow(store, [], { signal: invocation.signal }) : []
   for await (const { namespace, key, value, mediaType, expiresAt } of items) {
     const content =
       value instanceof Uint8Array

@@ -5,7 +5,7 @@ import { EXIT, type Invocation } from '../command-types.ts'
 import { CliError } from '../failures.ts'
 import { confirm } from '../output/confirm.ts'
 import { counted, formatBytes, parseTime } from '../output/units.ts'
-import { openHistory, shortPath } from '../places.ts'
+import { openHistory, placeText } from '../places.ts'
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const { options, output, signal } = invocation
@@ -24,7 +24,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
     )
     return
   }
-  await confirm(invocation, `Compact ${shortPath(history.path)}? Old entries are removed for good.`)
+  await confirm(invocation, `Compact ${placeText(history.path, invocation)}? Old entries are removed for good.`)
   const report = { ...(await history.compact(policy)), dryRun: false }
   await output.document(report, () =>
     output.line(

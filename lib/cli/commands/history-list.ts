@@ -3,7 +3,7 @@
 import { EXIT, type Invocation } from '../command-types.ts'
 import { entryColumns } from '../entries.ts'
 import { timeOf } from '../outputs.ts'
-import { openHistory, shortPath } from '../places.ts'
+import { openHistory, placeText } from '../places.ts'
 
 const DEFAULT_LIMIT = 20
 /** "all": as many as a filter takes. */
@@ -31,7 +31,7 @@ export async function run(invocation: Invocation): Promise<0 | 1> {
   await output.list({
     items,
     columns: entryColumns(output),
-    empty: isSearch ? 'Nothing found.' : `The history ${shortPath(history.path)} is empty.`,
+    empty: isSearch ? 'Nothing found.' : `The history ${placeText(history.path, invocation)} is empty.`,
   })
   return items.length === 0 && isSearch ? EXIT.nothing : EXIT.done
 }

@@ -6,7 +6,7 @@ import { entryColumns } from '../entries.ts'
 import { CliError } from '../failures.ts'
 import { plainRow } from '../output/table.ts'
 import { safeJson } from '../output/visible-text.ts'
-import { openHistory, shortPath } from '../places.ts'
+import { openHistory, placeText } from '../places.ts'
 
 const DEFAULT_LIMIT = 10
 
@@ -21,7 +21,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
   }
   if (options.follow !== true) {
     const items: ContextEntry[] = await history.read(last)
-    await output.list({ items, columns, empty: `The history ${shortPath(history.path)} is empty.` })
+    await output.list({ items, columns, empty: `The history ${placeText(history.path, invocation)} is empty.` })
     return
   }
   // A document would never end.

@@ -5,11 +5,7 @@ import type { Invocation } from '../command-types.ts'
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const { options, settings } = invocation
-  const { answerEvent } = await import('../hook-process.ts')
-  await answerEvent(invocation.argument('client') as ClientName, invocation.argument('event'), {
-    dir: settings.dir,
-    history: settings.history,
-    memory: settings.memory,
-    threshold: options.threshold,
-  })
+  const { answerEvent, hookOptions } = await import('../hook-process.ts')
+  const [client, event] = [invocation.argument('client') as ClientName, invocation.argument('event')]
+  await answerEvent(client, event, hookOptions(settings, options))
 }

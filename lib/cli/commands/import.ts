@@ -14,7 +14,7 @@ export async function run(invocation: Invocation): Promise<0 | 4> {
   const { options, output, signal } = invocation
   const file = invocation.argument('file')
   const input = file === '-' ? process.stdin : createReadStream(file)
-  const importers = await createImporters(invocation, chosenPlaces(invocation.settings))
+  await using importers = await createImporters(invocation, chosenPlaces(invocation.settings))
   let number = 0
   for await (const text of textLines(input)) {
     signal.throwIfAborted()

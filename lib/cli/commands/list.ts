@@ -3,7 +3,7 @@
 import type { Invocation } from '../command-types.ts'
 import { counted } from '../output/units.ts'
 import { pointerColumns, selectPointers } from '../outputs.ts'
-import { openManager, shortPath } from '../places.ts'
+import { openManager, placeText } from '../places.ts'
 
 const DEFAULT_LIMIT = 50
 
@@ -16,7 +16,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
     items,
     columns: pointerColumns(output),
     beside: { total: pointers.length },
-    empty: `No such outputs in ${shortPath(manager.getContextDir())}. Store one: echo hello | agent-context offload --tool echo`,
+    empty: `No such outputs in ${placeText(manager.getContextDir(), invocation)}. Store one: echo hello | agent-context offload --tool echo`,
   })
   if (items.length < pointers.length && output.isTerminal) {
     output.note(`${counted(items.length, 'output')} of ${pointers.length}: --limit all shows the rest`)

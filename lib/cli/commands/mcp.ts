@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { ServerSettings, ToolGroup } from '../../mcp/serve.ts'
 import { EXIT, type Invocation } from '../command-types.ts'
+import { refuseFromFile, storageOf } from '../database.ts'
 import { CliError } from '../failures.ts'
 import { visibleLine } from '../output/visible-text.ts'
 
@@ -13,6 +14,13 @@ const TOKEN_FILE = join(homedir(), '.agent', 'mcp-token')
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const { options, settings, signal } = invocation
+  refuseFromFile(settings.database, settings.file)
+  if (settings.database !== undefined && options.allProjects === true) {
+    throw new CliError(
+      '--all-projects finds the directories of this machine; in a database, name the one to serve with --dir',
+      EXIT.usage,
+    )
+  }
   const { serveOverHttp, serveOverStdio } = await import('../../mcp/serve.ts')
   const served: ServerSettings = {
     version: PACKAGE_VERSION,
@@ -23,6 +31,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
     session: options.session,
     workspace: settings.workspace ?? '.',
     memory: settings.memory,
+    ...storageOf(settings.database),
     allProjects: options.allProjects === true,
     readOnly: options.readOnly === true,
     groups: groupsOf(options.tools),

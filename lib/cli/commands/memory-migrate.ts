@@ -3,9 +3,11 @@
 import { EXIT, type Invocation } from '../command-types.ts'
 import { CliError } from '../failures.ts'
 import { counted } from '../output/units.ts'
-import { library } from '../places.ts'
+import { library, refuseDatabase } from '../places.ts'
 
-export async function run({ options, settings, output }: Invocation): Promise<undefined> {
+export async function run(invocation: Invocation): Promise<undefined> {
+  const { options, settings, output } = invocation
+  refuseDatabase(invocation, 'migrate the directory, and copy it to the database then')
   if (options.from === undefined) {
     throw new CliError('say where the repository was: --from FOLDER', EXIT.usage)
   }

@@ -4,7 +4,7 @@ import type { SessionInfo } from '../../manager/types.ts'
 import type { Invocation } from '../command-types.ts'
 import type { Column } from '../output/table.ts'
 import { formatBytes, formatTime } from '../output/units.ts'
-import { openManager, shortPath } from '../places.ts'
+import { openManager, placeText } from '../places.ts'
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const { options, output, signal } = invocation
@@ -25,6 +25,6 @@ export async function run(invocation: Invocation): Promise<undefined> {
     items: sessions.slice(0, options.limit),
     columns,
     beside: { total: sessions.length },
-    empty: `No sessions in ${shortPath(manager.getContextDir())}.`,
+    empty: `No sessions in ${placeText(manager.getContextDir(), invocation)}.`,
   })
 }

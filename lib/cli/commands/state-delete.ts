@@ -4,7 +4,7 @@ import { EXIT, type Invocation } from '../command-types.ts'
 import { CliError } from '../failures.ts'
 import { confirm } from '../output/confirm.ts'
 import { visibleLine } from '../output/visible-text.ts'
-import { openState, shortPath } from '../places.ts'
+import { openState, placeText } from '../places.ts'
 import { namespaceOf } from '../state-items.ts'
 
 export async function run(invocation: Invocation): Promise<undefined> {
@@ -15,7 +15,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const name = `'${visibleLine(key)}' in ${visibleLine(typed)}`
   const item = await store.get(namespace, key)
   if (item === undefined) {
-    throw new CliError(`there is no ${name} of ${shortPath(store.path)}`, EXIT.notFound)
+    throw new CliError(`there is no ${name} of ${placeText(store.path, invocation)}`, EXIT.notFound)
   }
   const isDryRun = options.dryRun === true
   if (!isDryRun) {

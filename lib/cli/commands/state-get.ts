@@ -3,7 +3,7 @@
 import { EXIT, type Invocation } from '../command-types.ts'
 import { CliError } from '../failures.ts'
 import { visible, visibleLine } from '../output/visible-text.ts'
-import { openState, shortPath } from '../places.ts'
+import { openState, placeText } from '../places.ts'
 import { jsonItem, namespaceOf } from '../state-items.ts'
 
 export async function run(invocation: Invocation): Promise<undefined> {
@@ -13,7 +13,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const item = await store.get(namespaceOf(namespace), key)
   if (item === undefined) {
     throw new CliError(
-      `there is no '${visibleLine(key)}' in ${visibleLine(namespace)} of ${shortPath(store.path)}`,
+      `there is no '${visibleLine(key)}' in ${visibleLine(namespace)} of ${placeText(store.path, invocation)}`,
       EXIT.notFound,
     )
   }

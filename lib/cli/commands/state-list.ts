@@ -4,7 +4,7 @@ import type { StateItem } from '../../index.ts'
 import type { Invocation } from '../command-types.ts'
 import type { Column } from '../output/table.ts'
 import { formatTime } from '../output/units.ts'
-import { openState, shortPath } from '../places.ts'
+import { openState, placeText } from '../places.ts'
 import { itemsBelow, jsonItem, namespaceOf, namespaceText } from '../state-items.ts'
 
 const DEFAULT_LIMIT = 100
@@ -18,7 +18,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
     limit: options.limit ?? DEFAULT_LIMIT,
     signal: invocation.signal,
   })
-  const empty = `No such items in ${shortPath(store.path)}.`
+  const empty = `No such items in ${placeText(store.path, invocation)}.`
   if (output.mode !== 'text') {
     await output.list({ items: asJson(items), columns: [], empty })
     return

@@ -7,7 +7,7 @@ import type { Column } from '../output/table.ts'
 import { formatBytes } from '../output/units.ts'
 import { visibleLine } from '../output/visible-text.ts'
 import { findingsText, type Pointer, selectPointers, timeOf } from '../outputs.ts'
-import { openHistory, openManager, shortPath } from '../places.ts'
+import { openHistory, openManager, placeText } from '../places.ts'
 
 /** What a model's tokeniser makes of usual text: an estimate, and said to be one. */
 const BYTES_PER_TOKEN = 4
@@ -48,7 +48,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
     items: rows.sort(order),
     columns: columns(output, by),
     beside: { by, total },
-    empty: `No such outputs in ${shortPath(manager.getContextDir())}.`,
+    empty: `No such outputs in ${placeText(manager.getContextDir(), invocation)}.`,
   })
   if (rows.length > 0) {
     if (total.redactions.length > 0) {
@@ -171,7 +171,7 @@ async function savings(invocation: Invocation): Promise<undefined> {
     items,
     columns: savingsColumns,
     beside: { by, total },
-    empty: `No outputs were replaced by placeholders, and none that hooks stored are in ${shortPath(history.path)}.`,
+    empty: `No outputs were replaced by placeholders, and none that hooks stored are in ${placeText(history.path, invocation)}.`,
   })
   if (items.length > 0) {
     output.note(

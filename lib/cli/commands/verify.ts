@@ -5,7 +5,7 @@ import { failureOf } from '../failures.ts'
 import { startProgress } from '../output/progress.ts'
 import { counted } from '../output/units.ts'
 import { visibleLine } from '../output/visible-text.ts'
-import { openHistory, openManager, openMemory, openState, openStore, shortPath } from '../places.ts'
+import { openHistory, openManager, openMemory, openState, openStore, placeText } from '../places.ts'
 import { isThere } from '../state-items.ts'
 
 /** Outputs that are read at a time. */
@@ -39,7 +39,9 @@ export async function run(invocation: Invocation): Promise<0 | 1> {
       const { green, red } = output.style
       const state = problems.length === 0 ? green('ok') : red(counted(problems.length, 'problem'))
       const what = index === undefined ? '' : `, index ${index}`
-      await output.line(`${place.padEnd(9)} ${state}  ${checked} checked${what}  ${shortPath(visibleLine(path))}`)
+      await output.line(
+        `${place.padEnd(9)} ${state}  ${checked} checked${what}  ${placeText(visibleLine(path), invocation)}`,
+      )
       for (const problem of problems) {
         await output.line(visibleLine(`          ${problem.path}: ${problem.reason}`))
       }
@@ -129,7 +131,7 @@ async function verifyState(invocation: Invocation, report: Report): Promise<Part
   const store = await openState(invocation)
   const part = { place: 'state', path: store.path } as const
   try {
-    if (!(await isThere(store))) {
+    if (!(await isThere(store, invocation))) {
       return { ...part, checked: 0, problems: [] }
     }
     const { items, problems } = await store.verify({ signal: invocation.signal })

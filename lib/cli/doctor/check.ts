@@ -26,6 +26,11 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ERR_CONTEXT_UNSAFE_DIRECTORY: 'it belongs to another user: run as its owner, or choose another place',
   ERR_CONTEXT_CORRUPT:
     'the file is damaged, or a newer version of agent-context wrote it: update agent-context, or restore the file',
+  ERR_CONTEXT_STORAGE: 'see whether the server runs and can be reached from here, and what its log says',
+  ERR_CONTEXT_TIMEOUT: 'see whether the server runs and can be reached from here, and what its log says',
+  ERR_CONTEXT_ACCESS:
+    'check user, password and rights: set AGENT_CONTEXT_STORAGE to a URL with the password, or PGPASSWORD; docs/guides/fleet.md has the rights of the role',
+  ERR_CONTEXT_INVALID_ARGUMENT: 'correct the option, the variable or the settings file that the message names',
   ERR_CONTEXT_OUTSIDE_DIRECTORY: 'a symbolic link is in the way: name the directory that it leads to',
 }
 

@@ -1,5 +1,6 @@
 /** Runtime, addon and settings. */
 
+import { databaseName, storageOf } from '../database.ts'
 import { library } from '../places.ts'
 import { SETTINGS_FILE, type Settings } from '../settings.ts'
 import { type Check, failed } from './check.ts'
@@ -30,6 +31,32 @@ export function checkSettings({ file }: Settings): Check {
     name: 'settings',
     status: 'ok',
     message: file ?? `no ${SETTINGS_FILE} here: options, variables and defaults count`,
+  }
+}
+
+/** How long the server may take to answer, in ms. */
+const PATIENCE = 5000
+
+/** Where everything is stored, if not in files. */
+export async function checkDatabase({ database }: Settings): Promise<Check[]> {
+  if (database === undefined) {
+    return []
+  }
+  const name = 'database'
+  try {
+    const { ContextHistory } = await library()
+    const { storage } = storageOf(database)
+    const url = typeof storage === 'string' ? { url: storage } : storage
+    const history = new ContextHistory({
+      path: 'agent-context-doctor',
+      storage: url === undefined ? url : { ...url, timeout: PATIENCE },
+    })
+    await history.read(1)
+    return [
+      { name, status: 'ok', message: `everything is in ${databaseName(database.url)}, by names in place of paths` },
+    ]
+  } catch (error) {
+    return [failed(name, error)]
   }
 }
 

@@ -44,6 +44,33 @@ export const MAINTENANCE_COMMANDS: readonly CommandRow[] = [
     load: () => import('../commands/doctor.ts'),
   },
   {
+    name: 'copy',
+    summary: 'Copy what is stored between directories and databases',
+    details:
+      'A place is a folder or the URL of a database; the one that is not given is the database of --storage. Names of places are the same on both sides: in a folder they are paths below it, which ~ stands for, or absolute ones. Without options that name places, those that the library uses by itself. What was written is read back. Running it again copies what is missing; what differs there is skipped and reported, and the exit code is 4.',
+    options: [
+      { name: 'from', description: 'a folder, or the URL of a database' },
+      { name: 'to', description: 'a folder, or the URL of a database' },
+      'dir',
+      'history',
+      'store',
+      'state',
+      'memory',
+      'overwrite',
+      'dryRun',
+    ],
+    output: 'items',
+    examples: [
+      ['copy --from ~ --to postgres://agents@db.example/agents', 'what is stored in the home directory'],
+      [
+        'copy --from . --history .wink/context.jsonl',
+        'the history of this folder, to the database of AGENT_CONTEXT_STORAGE',
+      ],
+      ['copy --to ~/backup --state team/state --dry-run', 'what would be copied out of the database'],
+    ],
+    load: () => import('../commands/copy.ts'),
+  },
+  {
     name: 'export',
     summary: 'Write outputs, history, store, memory and state to one file',
     details: 'JSON Lines. With options that name places, only those places.',

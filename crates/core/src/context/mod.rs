@@ -107,6 +107,7 @@ pub use save_request::{Details, Leaf, OffloadRequest, SaveRequest, Saved};
 pub use search::SearchRequest;
 pub use select::{Candidate, ForeignPointer};
 pub use selection::{Selected, Selection};
+pub(crate) use session_record::last_use_of_session;
 pub use sessions::{SessionInfo, SessionState};
 pub use state::Stats;
 pub use streamed::{Envelope, Piece, StreamedResult};

@@ -39,6 +39,11 @@ impl SessionRecord {
     }
 }
 
+/// When the session of a record was last used; the earliest time if it is no record.
+pub(crate) fn last_use_of_session(record: &[u8]) -> i64 {
+    serde_json::from_slice(record).map_or(i64::MIN, |record: SessionRecord| record.last_used_at)
+}
+
 /// The record of a session; `None` if there is none, or none that can be read.
 pub(super) async fn read(
     file_system: &dyn FileSystem,

@@ -12,11 +12,13 @@
 //! | `tail` | following a log |
 //! | `verify` | checking every line and the index |
 //! | `database` | the same in a database, in place of a file |
+//! | `copying` | copying the lines of a history to another |
 //! | `any` | a history of either kind |
 
 mod any;
 mod bounds;
 mod compact;
+mod copying;
 mod database;
 mod entry;
 mod filter;
@@ -45,6 +47,7 @@ pub use self::database::{
 };
 pub use any::{AnyAppending, AnyHistory, AnyPlan, AnyTail};
 pub use bounds::Bounds;
+pub use copying::copy_history;
 pub use compact::{CompactReport, Plan, Policy, Summary};
 pub use filter::Filter;
 pub use index::IndexSizes;

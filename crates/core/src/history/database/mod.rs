@@ -17,11 +17,13 @@
 //! | `pages` | reading lines in pages |
 //! | `recall` | reading, searching, ranking, verifying |
 //! | `compact`, `bounds` | compaction on request, and in the background |
+//! | `copying` | reading and adding lines as they are |
 //! | `tail` | following a log |
 
 mod append;
 mod bounds;
 mod compact;
+mod copying;
 mod lane;
 mod pages;
 mod recall;
@@ -36,6 +38,7 @@ use tasks::CallTracker;
 
 pub use append::DatabaseAppending;
 pub use compact::DatabasePlan;
+pub(super) use copying::CopiedLines;
 pub use tail::DatabaseTail;
 
 use super::Bounds;

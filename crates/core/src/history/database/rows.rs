@@ -93,6 +93,16 @@ impl NewRow {
         let operation = entry.and_then(Entry::operation_id).as_deref().map(operation_column);
         Self { operation, tool, is_success, time, line }
     }
+
+    /// The operation's column.
+    pub fn operation(&self) -> Option<&str> {
+        self.operation.as_deref()
+    }
+
+    /// The same line, whose operation is not in its column.
+    pub fn without_operation(self) -> Self {
+        Self { operation: None, ..self }
+    }
 }
 
 /// Where the rows of a writer go.
