@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { hasPostgres, startPostgres } from './support/postgres.ts'
 
 interface Run {
   code: number | string | null | undefined
@@ -14,6 +15,7 @@ interface Run {
 }
 
 const SESSION = fileURLToPath(new URL('../examples/agent-session.ts', import.meta.url))
+const FLEET = fileURLToPath(new URL('../examples/fleet/fleet.ts', import.meta.url))
 const HISTORY = fileURLToPath(new URL('../examples/history.ts', import.meta.url))
 const REDACTION = fileURLToPath(new URL('../examples/redaction.ts', import.meta.url))
 const RETRIEVAL = fileURLToPath(new URL('../examples/retrieval.ts', import.meta.url))
@@ -33,9 +35,14 @@ const files: Record<string, string> = {
 
 /** As `npm run example` does; Bun runs TypeScript itself. */
 function runExample(script: string, ...parameters: string[]): Promise<Run> {
+  return runExampleIn({}, script, ...parameters)
+}
+
+/** As `runExample`, with these variables. */
+function runExampleIn(variables: NodeJS.ProcessEnv, script: string, ...parameters: string[]): Promise<Run> {
   const loader = process.versions['bun'] === undefined ? ['--import', 'tsx'] : []
   // Even then: what counts is that the output goes into a pipe.
-  const options = { cwd: dirname(dirname(script)), env: { ...process.env, FORCE_COLOR: '1' } }
+  const options = { cwd: dirname(dirname(script)), env: { ...process.env, FORCE_COLOR: '1', ...variables } }
   return new Promise((resolve) => {
     execFile(process.execPath, [...loader, script, ...parameters], options, (error, output, errors) => {
       resolve({ code: error === null ? 0 : error.code, output, errors })
@@ -219,5 +226,32 @@ describe('npm run example:state', () => {
     assert.deepEqual({ code, errors }, { code: 0, errors: '' })
     assert.match(output, /Killed\. .*\n +process \d+: goes on after "[a-z ]+"\n/)
     assert.match(output, /The conversation has 6 messages, each step once:\n(?: +(?:user|agent): .*\n){6}$/)
+  })
+})
+
+describe('npm run example:fleet', () => {
+  test('four workers without a common directory share outputs, tasks, a history and findings', async (context) => {
+    if (!hasPostgres()) {
+      context.skip('PostgreSQL is not installed')
+      return
+    }
+    const server = await startPostgres()
+    try {
+      const { code, output, errors } = await runExampleIn({ DATABASE_URL: server.url }, FLEET)
+      assert.deepEqual({ code, errors }, { code: 0, errors: '' })
+      assert.match(output, /Workers +4 processes, 0 files on their disks\n/)
+      assert.match(output, /Tasks +12, each taken once, by [1-4] workers\n/)
+      assert.match(output, /History +12 entries, the first read by \w+\n/)
+      assert.match(output, /Outputs +12 of 12 handles were loaded, \d{6,} characters\n/)
+      assert.match(output, /Findings +\w+: The longest file that I read is src\/\w+\.ts\.\n/)
+    } finally {
+      server.remove()
+    }
+  })
+
+  test('says what it needs', async () => {
+    const { code, errors } = await runExampleIn({ DATABASE_URL: undefined }, FLEET)
+    assert.equal(code, 1)
+    assert.match(errors, /^Set DATABASE_URL/)
   })
 })

@@ -7,7 +7,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { StateStore } from '../../dist/index.js'
 
 /** Where Debian puts the programs of each version. */
 const DEBIAN = '/usr/lib/postgresql'
@@ -20,13 +22,36 @@ export const testDatabase: string | undefined = AGENT_CONTEXT_TEST_DATABASE || u
 
 /** The option `storage` for tests that are run once more on `testDatabase`. */
 export function inDatabase(options: { fileSystem?: unknown }): { storage?: string } {
-  return testDatabase === undefined || options.fileSystem !== undefined ? {} : { storage: testDatabase }
+  return testDatabase === undefined || (options.fileSystem ?? undefined) !== undefined ? {} : { storage: testDatabase }
 }
 
-/** Runs test files once more on Node, with what they open in this database: none may fail, and more than `least` must pass. */
-export async function passesOnDatabase(url: string, files: readonly string[], least: number): Promise<void> {
+/** Whether the objects of tests keep files on disk. If not, they are in `testDatabase`, which has no links, modes or empty directories. */
+export const isOnDisk = testDatabase === undefined
+
+/** The options of tests that are skipped on `testDatabase`, because they are about something that only a disk has. */
+export const onDisk = (about: string): { skip: string | false } => ({
+  skip: isOnDisk ? false : `about ${about}`,
+})
+
+const isNode = process.versions['bun'] === undefined && !('Deno' in globalThis)
+/** The options of tests that run test files once more: on Node, and in CI only on the oldest one. The core does the work, on each runtime. */
+export const ONE_RUNTIME = {
+  timeout: 900_000,
+  skip: isNode && (!CI || process.versions.node.startsWith('20.')) ? false : 'runs on one runtime',
+}
+
+/**
+ * Runs test files once more on Node, with what they open in this database: none may fail, and `least` must pass. Tests that are skipped
+ * say why: they are about something that only a disk has.
+ */
+export async function passesOnDatabase(url: string, names: readonly string[], least: number): Promise<void> {
+  // Tests look into the tables, and may do so before the first call.
+  const state = new StateStore({ storage: url })
+  await state.get([], 'none')
+  await state.close()
+  const files = names.map((name) => fileURLToPath(new URL(`../${name}.test.ts`, import.meta.url)))
   const env = { ...process.env, AGENT_CONTEXT_TEST_DATABASE: url, NODE_TEST_CONTEXT: undefined }
-  const parameters = ['--import', 'tsx', '--test', '--test-reporter=tap', ...files]
+  const parameters = ['--import', 'tsx', '--test', '--test-concurrency=2', '--test-reporter=tap', ...files]
   const { stdout } = await promisify(execFile)('node', parameters, { env, maxBuffer: 64 * 1024 * 1024 }).catch(
     (error: { stdout: string; message: string }) => {
       const failed = error.stdout.split('\n').filter((line) => /^\s*not ok/.test(line))
@@ -34,7 +59,7 @@ export async function passesOnDatabase(url: string, files: readonly string[], le
     },
   )
   const passed = Number(/^# pass (\d+)$/m.exec(stdout)?.[1])
-  assert.ok(passed > least, `only ${passed} tests ran`)
+  assert.ok(passed >= least, `only ${passed} tests passed`)
 }
 
 export interface PostgresServer {
@@ -113,13 +138,19 @@ export async function startPostgres(): Promise<PostgresServer> {
   return { port, url, start, stop, sql, remove }
 }
 
-/** Runs SQL in a database, and returns what psql prints: a line for each row. */
+/** psql prints a line for each row, and nothing else. */
+export const PSQL_OPTIONS = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align']
+
+/** The path of psql. */
+export const psql = (): string => join(programs() ?? '', 'psql')
+
+/** Runs SQL in a database, and returns what psql prints. */
 export function queryDatabase(url: string, text: string): string {
-  const options = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align', '--command', text, url]
-  return execFileSync(join(programs() ?? '', 'psql'), options, {
+  return execFileSync(psql(), [...PSQL_OPTIONS, '--set=ON_ERROR_STOP=1', '--file=-', url], {
+    input: text,
     encoding: 'utf8',
     maxBuffer: 256 * 1024 * 1024,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
 }
 
