@@ -144,43 +144,6 @@ interface CancellationOptions {
 /** A point in time: a `Date`, an ISO 8601 text (UTC where it has no time zone), or ms since 1970. */
 type Time = Date | string | number;
 
-/** Public types of embeddings. */
-/** Returns an embedding vector for each text, in order; all vectors have the same length. */
-type Embed = (texts: readonly string[], options: {
-    signal?: AbortSignal;
-}) => readonly ArrayLike<number>[] | Promise<readonly ArrayLike<number>[]>;
-/** An embedding model. */
-interface Embedder {
-    /**
-     * The name of the model, under which its vectors are stored in files and are shared by processes. Include in it whatever changes the
-     * vectors: the version, the number of dimensions, a prefix of the texts.
-     */
-    model: string;
-    /** Returns the vectors of texts. */
-    embed: Embed;
-}
-/** The options of searches that use embeddings. */
-interface EmbedOptions {
-    /**
-     * Also finds what means the same in other words: an embedding model, or only its function. The cosine similarity of the vectors
-     * is combined with the score by words, so that a text that shares no word with the query can be found. The function is called
-     * with batches of up to 64 texts without a vector (the beginning of each, 2 000 characters), latest first, and then with the query. If
-     * it fails, the search works without vectors and `onDebug` reports it. Concurrent calls share the work and do not wait for
-     * each other's `embed`; a text may be embedded twice.
-     *
-     * Up to 64 MiB of vectors (8 bits a number) are cached; the least recently used are evicted first. With a model's name, they are
-     * also stored in a file per model beside the stored data, which later processes use; another name never gets them. With only a
-     * function, they stay in memory until the object that searches is garbage-collected: use one embedding model per object
-     * then. With an injected `fileSystem`, vectors stay in memory, too.
-     */
-    embed?: Embed | Embedder | null | undefined;
-    /**
-     * Timeout of each call of `embed`, in ms; `Infinity` disables it. When it expires, the search works without vectors.
-     * @default 10000
-     */
-    embedTimeout?: number | null | undefined;
-}
-
 /** Public types of the option `storage`. */
 
 /** A database in which a class keeps its data, in place of files. */
@@ -225,6 +188,131 @@ interface StorageUse {
 interface StorageTlsOptions {
     /** Certificates in the PEM format. */
     ca: string;
+}
+
+/** Public types of `copyStorage`. */
+
+/** The places that `copyStorage` reads or writes. Without `storage` they are paths on the local disk, with it names in the database. */
+interface CopyPlaces {
+    /** The database; without it, the local disk. */
+    storage?: string | StorageOptions | null | undefined;
+    /** The directory of a `ContextManager`: outputs with their bytes and handles, and the sessions that are not over. */
+    contextDir?: string | null | undefined;
+    /** The `path` of a `ContextHistory`. */
+    history?: string | null | undefined;
+    /** The `path` of a `ContextStore`. */
+    store?: string | null | undefined;
+    /** The `root` of `RepoMemory`: the memories of all repositories. */
+    memory?: string | null | undefined;
+    /** The `path` of a `StateStore`. */
+    state?: string | null | undefined;
+}
+/** Options of `copyStorage`. */
+interface CopyStorageOptions extends CancellationOptions {
+    /** What is copied: the places that are named here, at least one. */
+    from: CopyPlaces;
+    /** Where to. A place that is not named here has the same name as in `from`. */
+    to: CopyPlaces;
+    /**
+     * Replaces what the destination has with other contents. Without it, that stays and is reported. A history at the destination that
+     * is not the beginning of the copied one is emptied first.
+     * @default false
+     */
+    overwrite?: boolean | null | undefined;
+    /**
+     * Reports what would be copied, and writes nothing.
+     * @default false
+     */
+    dryRun?: boolean | null | undefined;
+}
+/** What was copied of one place. */
+interface CopyReport {
+    /** Number of files, entries or items that were written, with those that replaced others. */
+    copied: number;
+    /** Their bytes. */
+    bytes: number;
+    /** Number of those that replaced others. */
+    replaced: number;
+    /** Number of files, entries or items that the destination had with the same contents. */
+    alreadyThere: number;
+    /** Number of lines of a history that are not entries, and of items that expired meanwhile: they are not copied. */
+    skipped: number;
+    /** Number of files or items that the destination has with other contents, and that stayed so. */
+    conflicts: number;
+    /** The names of the first 100 of these. */
+    conflicting: string[];
+}
+/** The report of `copyStorage`: a member for each place that was named. */
+interface CopyStorageReport {
+    contextDir?: CopyReport;
+    history?: CopyReport;
+    store?: CopyReport;
+    memory?: CopyReport;
+    state?: CopyReport;
+}
+
+/** `copyStorage`: copies what is stored between directories and databases. */
+
+/**
+ * Copies tool outputs, histories, context stores, repository memories and state stores from one place to another: from directories
+ * into a database and back, or between two of a kind. Nothing is removed at the source.
+ *
+ * Files keep their names and bytes and lines of a history their bytes and order: handles redeem at the destination, and sessions
+ * that are live or paused can be resumed there. Items of a state store keep value, media type and expiry; their revisions and times
+ * are each store's own. Locks, leases, temporary files and what is rebuilt (indexes, vectors, maps) are not copied.
+ *
+ * What was written is read back and compared. A copy that was interrupted can be started again: it writes what is missing. What
+ * the destination has with other contents is reported and stays, unless `overwrite` is set.
+ *
+ * Writers at the source need not stop, but what they write during the copy may be missing: stop them, and copy again.
+ *
+ * @example
+ * ```ts
+ * const storage = 'postgres://agents@db.example/agents'
+ * await copyStorage({ from: { contextDir: '~/.agent/context' }, to: { storage, contextDir: 'project-7' } })
+ * ```
+ *
+ * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_CORRUPT` when what is read back is not what was written,
+ * `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`, `ERR_CONTEXT_STORAGE`, `ERR_CONTEXT_TIMEOUT`,
+ * `ERR_CONTEXT_ACCESS`; what was copied until then stays
+ */
+declare function copyStorage(options: CopyStorageOptions): Promise<CopyStorageReport>;
+
+/** Public types of embeddings. */
+/** Returns an embedding vector for each text, in order; all vectors have the same length. */
+type Embed = (texts: readonly string[], options: {
+    signal?: AbortSignal;
+}) => readonly ArrayLike<number>[] | Promise<readonly ArrayLike<number>[]>;
+/** An embedding model. */
+interface Embedder {
+    /**
+     * The name of the model, under which its vectors are stored in files and are shared by processes. Include in it whatever changes the
+     * vectors: the version, the number of dimensions, a prefix of the texts.
+     */
+    model: string;
+    /** Returns the vectors of texts. */
+    embed: Embed;
+}
+/** The options of searches that use embeddings. */
+interface EmbedOptions {
+    /**
+     * Also finds what means the same in other words: an embedding model, or only its function. The cosine similarity of the vectors
+     * is combined with the score by words, so that a text that shares no word with the query can be found. The function is called
+     * with batches of up to 64 texts without a vector (the beginning of each, 2 000 characters), latest first, and then with the query. If
+     * it fails, the search works without vectors and `onDebug` reports it. Concurrent calls share the work and do not wait for
+     * each other's `embed`; a text may be embedded twice.
+     *
+     * Up to 64 MiB of vectors (8 bits a number) are cached; the least recently used are evicted first. With a model's name, they are
+     * also stored in a file per model beside the stored data, which later processes use; another name never gets them. With only a
+     * function, they stay in memory until the object that searches is garbage-collected: use one embedding model per object
+     * then. With an injected `fileSystem`, vectors stay in memory, too.
+     */
+    embed?: Embed | Embedder | null | undefined;
+    /**
+     * Timeout of each call of `embed`, in ms; `Infinity` disables it. When it expires, the search works without vectors.
+     * @default 10000
+     */
+    embedTimeout?: number | null | undefined;
 }
 
 /** The file system that a caller can inject. */
@@ -3995,5 +4083,5 @@ declare function createToolRecorder<Task extends TaskId = number>(target: Contex
  */
 declare function toText({ success, value, message }: ToolResult): string;
 
-export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, DEFAULT_STATE_PATH, RepoMemory, StateStore, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactStream, redactValue, summariseStep, toText };
-export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFiles, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, EmbedOptions, Embedder, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, ImportRecordOptions, ImportedRecord, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StorageOptions, StorageStats, StorageTlsOptions, StorageUse, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };
+export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, DEFAULT_STATE_PATH, RepoMemory, StateStore, autoRecord, contextStoreTools, contextTools, copyStorage, createToolRecorder, readContextTool, redact, redactStream, redactValue, summariseStep, toText };
+export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFiles, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, CopyPlaces, CopyReport, CopyStorageOptions, CopyStorageReport, Decision, DecisionInput, Embed, EmbedOptions, Embedder, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, ImportRecordOptions, ImportedRecord, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StorageOptions, StorageStats, StorageTlsOptions, StorageUse, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };
