@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { ContextHistory, ContextManager, ContextStore, RepoMemory, StateStore } from '../dist/index.js'
 import { MemoryFileSystem, rejectsWith, throwsWith } from './support/fixtures.ts'
@@ -100,6 +101,29 @@ describe('storage in place of files', PATIENT, () => {
       assert.ok((object.stats().storage?.requests ?? 0) >= saved.requests)
     }
     await Promise.all([manager, state, history, store, memory].map((object) => object.close()))
+  })
+
+  onServer('a part of a long output is read without the rest', async () => {
+    const line = 'a line with "quotes" and é\n'
+    const text = line.repeat(200_000)
+    const writer = new ContextManager({ storage, contextDir: 'long', sessionId: 'writer' })
+    const stream = Readable.from([text.slice(0, 1_000_000), text.slice(1_000_000)])
+    const paths = [await writer.saveContext('tool', {}, text), await writer.saveContext('tool', {}, stream)]
+    for (const path of paths) {
+      const reader = new ContextManager({ storage: { url: storage, timeout: 27_000 }, contextDir: 'long' })
+      const received = (): number => reader.stats().storage?.bytesReceived ?? 0
+      await reader.listContexts()
+      const before = received()
+      const slice = await reader.readContext(path, { lines: { from: 150_001, to: 151_000 }, maxBytes: 32_768 })
+      assert.ok(received() - before < 1_100 * 1024, `${received() - before} bytes`)
+      assert.equal(slice.text, line.repeat(1000))
+      assert.deepEqual([slice.totalLines, slice.totalBytes], [200_000, Buffer.byteLength(text)])
+      const context = await reader.loadContext(path)
+      assert.equal(context.result, text)
+      assert.ok(!('resultBlocks' in context))
+      await reader.close()
+    }
+    await writer.close()
   })
 
   onServer('outputs and state at once do not wait for the connections of each other', async () => {

@@ -211,7 +211,7 @@ export class ContextManager<Task extends TaskId = number> {
    * Reads a part of a stored result, without loading the rest into JavaScript: a range of lines or bytes, the lines that match a
    * regular expression, or the values that a JSON path selects. Give at most one of `lines`, `bytes` and `grep`; without them,
    * reading starts at the beginning. The returned text has at most `maxBytes`; `next` holds the options that read the following
-   * part.
+   * part. Lines and bytes of a long text are read without the rest of the file.
    *
    * @throws (rejects) as `loadContext`, and `ERR_CONTEXT_INVALID_ARGUMENT` with the position of the error in an invalid
    * expression or path

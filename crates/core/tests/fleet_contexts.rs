@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
 mod contexts;
+mod long_texts;
 
 use std::{
     path::Path,
@@ -20,6 +21,7 @@ use agent_context_core::{
 use contexts::{options, request, save};
 use database::{Database, Intent, Parameters, Settings, SettingsOptions};
 use json_text::Encoded;
+use long_texts::{long_text, parts, read_part, sliced};
 use postgres_test_server::Server;
 use serde_json::json;
 use storage::FileSystem;
@@ -49,6 +51,7 @@ async fn a_real_server() {
     a_save_takes_two_statements_and_a_load_one(&server).await;
     a_session_with_many_contexts_is_resumed_in_three_steps(&server).await;
     an_equal_call_and_all_sessions_are_searched_in_few_statements(&server).await;
+    a_part_of_a_long_output_is_read_without_the_rest(&server).await;
 }
 
 async fn a_save_takes_two_statements_and_a_load_one(server: &Server) {
@@ -208,5 +211,36 @@ async fn an_equal_call_and_all_sessions_are_searched_in_few_statements(server: &
     assert!(found[0].contains("needle"), "{found:?}");
     println!("a search of {COPIES} contexts: {requests} statements");
     assert!(requests <= 20, "{requests} statements to search all sessions");
+    other.close(other.calls()).await;
+}
+
+async fn a_part_of_a_long_output_is_read_without_the_rest(server: &Server) {
+    const BYTES: usize = 20_000_000;
+    const MOST: u64 = 1_100 * 1024;
+    let (database, files) = open(server, "long");
+    let with_room = |session: &str| {
+        let mut options = options(Path::new("/long"));
+        session.clone_into(&mut options.session);
+        options.retention.max_result_bytes = 100 << 20;
+        manager(&files, options)
+    };
+    let own = with_room("own");
+    let text = long_text(BYTES);
+    let path = save(&own, "tool", &json!({}), &json!(text)).await.unwrap();
+    own.close(own.calls()).await;
+    // The thread that indexes the text reads it, too.
+    settled(&database).await;
+    let other = with_room("other");
+    let (lines, mut most) = (text.lines().count(), 0);
+    for place in [0, 3, 8] {
+        for part in parts(text.len() * place / 8, (lines * place / 8).max(1)) {
+            let before = database.statistics().bytes_received;
+            let slice = read_part(&other, &path, part()).await;
+            most = most.max(database.statistics().bytes_received - before);
+            assert!(slice == sliced(&text, part()), "{:?}", part());
+        }
+    }
+    println!("a part of {BYTES} bytes: at most {most} bytes were read");
+    assert!(most <= MOST, "{most} bytes");
     other.close(other.calls()).await;
 }

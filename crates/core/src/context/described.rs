@@ -176,7 +176,7 @@ impl Described {
             tool_name: self.tool_name,
             report,
             filename: self.filename,
-            text: RecordText { record: Payload::clone(&nothing), result: 0 },
+            text: RecordText { record: Payload::clone(&nothing), result: 0..0 },
             contents: Contents::Whole { record: nothing, bytes: None },
             held: None,
             pointer,

@@ -1,7 +1,7 @@
 //! The parts of an output that are indexed: its metadata, and at most 128 KiB of its result (of a longer one the
 //! beginning, the end and pieces in between).
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use storage::Payload;
 use text_index::{Document, LateText};
@@ -52,24 +52,23 @@ impl IndexedOutput {
     }
 }
 
-/// A record with the position of its result.
+/// A record with the range of its result.
 pub(super) struct RecordText {
     pub record: Payload,
-    pub result: usize,
+    pub result: Range<usize>,
 }
 
 impl RecordText {
     /// From a record that was not validated yet.
     pub fn of(record: Payload) -> Option<Self> {
-        let result = record::check(&record).ok()?.start;
+        let result = record::check(&record).ok()?;
         Some(Self { record, result })
     }
 
     /// The part of the result's text that is indexed.
     pub fn indexed(&self) -> String {
         let mut text = String::new();
-        let result = self.record.get(self.result..).unwrap_or_default();
-        let result = result.strip_suffix(b"}").unwrap_or(result);
+        let result = self.record.get(self.result.clone()).unwrap_or_default();
         json_text::append_sample(result, &mut text, MAX_INDEXED_RESULT);
         if text.is_empty() && matches!(result, b"[]" | b"{}" | b"\"\"") {
             // Without words, but different from a missing result: the call found nothing.
@@ -80,7 +79,7 @@ impl RecordText {
 
     /// The size of the result in bytes.
     pub fn len(&self) -> usize {
-        self.record.len() - self.result.min(self.record.len())
+        self.result.len()
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     blocking::run_long,
     error::{Error, Result},
+    slices::remove_blocks,
 };
 
 /// A whole record.
@@ -27,7 +28,9 @@ pub(super) async fn load(session: &Arc<Session>, path: &str) -> Result<Held> {
         Ok(bytes) => {
             let (path, length) = (path.to_owned(), bytes.len());
             let hold = move || {
+                let mut bytes = bytes;
                 let result = check(&path, &bytes)?;
+                remove_blocks(&mut bytes);
                 Ok(Held::new(Payload::new(bytes), result.start))
             };
             run_long(length, hold).await

@@ -151,7 +151,8 @@ impl Manager {
         bytes::load(&self.session, path).await
     }
 
-    /// Reads a part of a context's result. The whole record is read and validated. With `sessions`, contexts of other
+    /// Reads a part of a context's result. The whole record is read and validated, but of a long one only what the part needs,
+    /// where it has a table of its blocks. With `sessions`, contexts of other
     /// sessions are not found.
     ///
     /// # Errors

@@ -80,6 +80,7 @@ mod session;
 mod session_record;
 mod sessions;
 mod shown_text;
+mod sparse_read;
 mod state;
 mod stored_text;
 mod streamed;

@@ -13,6 +13,7 @@ use super::{
     outcome::Outcome,
     record,
     session::Session,
+    sparse_read::{self, Looked},
 };
 use crate::{
     blocking::run_blocking,
@@ -28,7 +29,7 @@ enum Source {
 }
 
 /// Reads a part of a context's result, or of its error and message if it has no result. The whole record is read and
-/// validated.
+/// validated, but of a long one only what the part needs, where it has a table of its blocks.
 ///
 /// # Errors
 /// Those of [`load::load`], and `InvalidArgument` if evaluating the JSON path takes too much work.
@@ -38,17 +39,34 @@ pub(super) async fn read(
     request: Request,
     sessions: Option<&[String]>,
 ) -> Result<(Slice, Outcome)> {
+    let relative = session.locate(path).await?;
     if let Some(sessions) = sessions {
-        let relative = session.locate(path).await?;
         check_session(session, path, &relative, sessions).await?;
     }
+    let source = match load::cached(session, &relative).await {
+        Some(held) => Source::Memory(held),
+        None => match sparse_read::look(session, path, &relative, &request).await {
+            Ok(Looked::Slice(slice, outcome)) => {
+                session.pointers.count_load(true);
+                session.pointers.touch(&relative);
+                return Ok((slice, outcome));
+            }
+            Ok(Looked::Record(bytes)) => Source::File(bytes),
+            Ok(Looked::Unknown) => from_file(session, path, &relative).await?,
+            Err(error) => {
+                session.pointers.count_load(false);
+                return Err(error);
+            }
+        },
+    };
+    session.pointers.touch(&relative);
     let look =
         move |stored: Stored<'_>, outcome: &Outcome, parts: &[Part], cancelled: &Cancelled| {
             let slice = slices::read(stored, &request, cancelled)?;
             let asked = bytes::asked(parts, &request, &slice);
             Ok((slice, outcome.shortened(), asked))
         };
-    let (slice, outcome, asked) = with_parts(session, path, look).await?;
+    let (slice, outcome, asked) = with_parts(session, path, source, look).await?;
     match asked {
         Some(asked) => Ok((bytes::slice(session, path, asked).await?, outcome)),
         None => Ok((slice, outcome)),
@@ -65,28 +83,34 @@ pub(super) async fn with_stored<T: Send + 'static>(
     path: &str,
     look: impl FnOnce(Stored<'_>, &Outcome, &Cancelled) -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    with_parts(session, path, |stored, outcome, _, cancelled| look(stored, outcome, cancelled))
-        .await
-}
-
-/// As [`with_stored`], with the parts of the record's binary data.
-async fn with_parts<T: Send + 'static>(
-    session: &Arc<Session>,
-    path: &str,
-    look: impl FnOnce(Stored<'_>, &Outcome, &[Part], &Cancelled) -> Result<T> + Send + 'static,
-) -> Result<T> {
     let relative = session.locate(path).await?;
     let source = match load::cached(session, &relative).await {
         Some(held) => Source::Memory(held),
-        None => match session.directory.read_whole(path, &relative).await {
-            Ok(bytes) => Source::File(bytes),
-            Err(error) => {
-                session.pointers.count_load(false);
-                return Err(error);
-            }
-        },
+        None => from_file(session, path, &relative).await?,
     };
     session.pointers.touch(&relative);
+    let look = |stored: Stored<'_>, outcome: &Outcome, _: &[Part], cancelled: &Cancelled| {
+        look(stored, outcome, cancelled)
+    };
+    with_parts(session, path, source, look).await
+}
+
+/// The whole file of a record.
+async fn from_file(session: &Session, path: &str, relative: &str) -> Result<Source> {
+    let read = session.directory.read_whole(path, relative).await;
+    if read.is_err() {
+        session.pointers.count_load(false);
+    }
+    read.map(Source::File)
+}
+
+/// As [`with_stored`], of this source, with the parts of the record's binary data.
+async fn with_parts<T: Send + 'static>(
+    session: &Arc<Session>,
+    path: &str,
+    source: Source,
+    look: impl FnOnce(Stored<'_>, &Outcome, &[Part], &Cancelled) -> Result<T> + Send + 'static,
+) -> Result<T> {
     let (session, path) = (Arc::clone(session), path.to_owned());
     run_blocking(move |cancelled| {
         let (record, result) = match &source {

@@ -1,5 +1,6 @@
 //! The record: the text of a stored context. It is one JSON object with a fixed order of keys; everything that a
-//! pointer needs is before the result, so that directories are listed without reading results.
+//! pointer needs is before the result, so that directories are listed without reading results. A long result is followed by a
+//! table of its blocks (`slices::blocks`), which is left out where a record is loaded.
 
 use std::ops::Range;
 

@@ -29,6 +29,7 @@ use super::{
 use crate::{
     blocking::run_long,
     error::{Code, Error, Result},
+    slices::Blocks,
 };
 
 /// A context that is ready to be written; all of it is redacted.
@@ -235,13 +236,21 @@ fn prepare(session: &Session, sequence: u64, request: SaveRequest) -> Result<Pre
     if let Some(place) = text.get_mut(handle_at) {
         place.copy_from_slice(handle_text.as_bytes());
     }
+    let is_large =
+        said.details.is_large.unwrap_or(result_size as u64 >= session.options.persist_threshold);
+    let result = head..text.len();
+    // What stays in memory is not read in parts.
+    if is_large
+        && placed.is_none()
+        && let Some(blocks) = text.get(head..).and_then(Blocks::of)
+    {
+        blocks.append_to(&mut text);
+    }
     text.push(b'}');
     text.shrink_to_fit();
 
     let size =
         text.len() as u64 + placed.as_ref().map_or(0, |placed| bytes::size_of(&placed.parts));
-    let is_large =
-        said.details.is_large.unwrap_or(result_size as u64 >= session.options.persist_threshold);
     let record = Payload::new(text);
     let bytes = placed.map(|placed| placed.file);
     let hold = || match &bytes {
@@ -258,7 +267,7 @@ fn prepare(session: &Session, sequence: u64, request: SaveRequest) -> Result<Pre
         placeholder,
         leaves,
         parts,
-        text: RecordText { record: Payload::clone(&record), result: head },
+        text: RecordText { record: Payload::clone(&record), result },
         held,
         is_large,
         contents: Contents::Whole { record, bytes },

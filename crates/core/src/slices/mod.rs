@@ -7,15 +7,21 @@
 //! | `text` | the text that is sliced, and its lines |
 //! | `bytes`, `lines`, `grep` | the kinds of slices |
 //! | `grep_lines` | whole matching lines, for searches of many texts |
+//! | `blocks` | the table of a long result's blocks |
+//! | `sparse` | slices of a text of which some blocks are read |
 //! | `pattern` | regular expressions, matched line by line |
 //! | `json_path` | JSON paths, evaluated on the text |
 
+mod blocks;
 mod bytes;
 mod grep;
 mod grep_lines;
 mod json_path;
 mod lines;
 mod pattern;
+mod sparse;
+#[cfg(test)]
+mod sparse_tests;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -24,11 +30,13 @@ use std::{borrow::Cow, ops::Range};
 
 use tasks::Cancelled;
 
+pub(crate) use blocks::{Blocks, BlocksWriter, MAX_MEMBER, remove_blocks};
 pub use grep::{Grep, Match};
 pub use grep_lines::{LineMatch, Room, grep_lines};
 pub use json_path::JsonPath;
 pub(crate) use json_path::{PathStep, normalised_path};
 pub use pattern::{Pattern, Syntax};
+pub(crate) use sparse::{Sliced, SparseRequest, Window};
 
 use crate::error::{Code, Error, Result};
 use text::Text;
@@ -127,6 +135,11 @@ pub enum Stored<'a> {
     Json(&'a str),
     /// A string, decoded.
     Text(&'a str),
+}
+
+/// Whether a request needs the whole text: one for matches or for a JSON path.
+pub(crate) fn needs_whole(request: &Request) -> bool {
+    request.json_path.is_some() || matches!(request.part, Some(Part::Grep(_)))
 }
 
 /// Reads a part of a result. A JSON path may continue into a string with the JSON of an object or

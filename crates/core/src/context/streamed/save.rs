@@ -26,6 +26,7 @@ use super::{
 use crate::{
     blocking::run_long,
     error::{Error, Result},
+    slices::BlocksWriter,
 };
 
 /// A size that always counts as long work, in bytes.
@@ -90,8 +91,10 @@ fn prepare(
     }
     let mut digest = said.digest();
     let mut written = head.len();
+    let mut blocks = BlocksWriter::new(result_size);
     let mut add = |piece: &[u8]| {
         digest.update(piece);
+        blocks.add(piece);
         written += piece.len();
         FileResult::Ok(())
     };
@@ -133,15 +136,18 @@ fn prepare(
     let noted = Noted::new(&report, shown);
     let end = head.len();
     let added = noted.insert(&mut head, end, said.argument_text.len()) - end;
-    let size = (written + added) as u64 + 1 + bytes::size_of(contents.parts());
     let has_bytes = token.is_some();
+    let member = blocks.finish().filter(|_| !has_bytes).map(|blocks| blocks.member());
+    let added = added + member.as_ref().map_or(0, String::len);
+    let size = (written + added) as u64 + 1 + bytes::size_of(contents.parts());
     head.extend_from_slice(&before);
+    behind.extend(member.into_iter().flat_map(String::into_bytes));
     behind.push(b'}');
     let mut prepared = said.prepared(session, handle, size, report)?;
     prepared.pointer.note_bytes(has_bytes);
     prepared.pointer.note_stored(noted);
     Ok(Prepared {
-        text: RecordText { record: Payload::new(sample), result: 0 },
+        text: RecordText { result: 0..sample.len(), record: Payload::new(sample) },
         placeholder,
         stream_bytes: Some(stream_bytes),
         contents: Written::Streamed(Box::new(StreamedFile {
