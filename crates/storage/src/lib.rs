@@ -44,7 +44,8 @@ pub use directory_sync::{DirectorySync, sync_ancestors};
 pub use file_lock::{FileLock, LockError, LockGuard};
 pub use file_system::{
     Access, Children, Contents, Disk, FileEntry, FileError, FileFuture, FileResult, FileSystem,
-    FileSystemKind, LocalDisk, LockAttempt, OpenFile, Origin, Ownership, Payload, Volume,
+    FileSystemKind, ListedFile, LocalDisk, LockAttempt, OpenFile, Origin, Ownership, Payload,
+    Volume,
 };
 pub use lease::{Lease, LiveSessions, Liveness, UnprovenLease, live_sessions};
 pub use leftovers::remove_leftovers;

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use storage::{Contents, Disk, FileEntry, FileFuture, FileSystem, Payload};
+use storage::{Contents, Disk, FileEntry, FileFuture, FileSystem, ListedFile, Payload};
 
 use super::{Files, disk::DatabaseDisk, place::directory_of, whole::Existing};
 
@@ -121,7 +121,7 @@ impl FileSystem for DatabaseFileSystem {
         prefixes: &'a [String],
         limit: u64,
         most: u64,
-    ) -> FileFuture<'a, Option<Vec<(FileEntry, Option<Contents>)>>> {
+    ) -> FileFuture<'a, Option<Vec<ListedFile>>> {
         Box::pin(async move {
             Ok(Some(self.0.list_beginnings(directory, prefixes, (limit, most)).await?))
         })

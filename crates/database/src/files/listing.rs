@@ -7,7 +7,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use storage::{Children, Contents, FileEntry, FileResult};
+use storage::{Children, Contents, FileEntry, FileResult, ListedFile};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -86,7 +86,7 @@ impl Files {
         path: &Path,
         prefixes: &[String],
         (limit, most): (u64, u64),
-    ) -> FileResult<Vec<(FileEntry, Option<Contents>)>> {
+    ) -> FileResult<Vec<ListedFile>> {
         let number = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
         let limit = limit.min(PART as u64);
         let parameters = Parameters::new()

@@ -174,6 +174,9 @@ pub struct Contents {
     pub length: u64,
 }
 
+/// A file of a list, with its beginning if that was read with the list.
+pub type ListedFile = (FileEntry, Option<Contents>);
+
 /// The operations that the layers above need of a file system.
 ///
 /// # Errors
@@ -282,7 +285,7 @@ pub trait FileSystem: Send + Sync + 'static {
         _prefixes: &'a [String],
         _limit: u64,
         _most: u64,
-    ) -> FileFuture<'a, Option<Vec<(FileEntry, Option<Contents>)>>> {
+    ) -> FileFuture<'a, Option<Vec<ListedFile>>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
