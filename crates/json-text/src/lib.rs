@@ -17,6 +17,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `scan` | where values begin and end: [`walk_value`], [`Members`], [`ScanError`] |
+//! | `decode` | the content of a string token, decoded |
 //! | `text` | decoded string tokens, the plain text of a value, objects cut to a maximum length |
 //! | `in_place` | text without escape sequences in which every character keeps its offset |
 //! | `sample` | plain text of a bounded part of a long value |
@@ -30,6 +31,7 @@
 )]
 
 mod canonical;
+mod decode;
 mod encoded;
 mod escape;
 mod in_place;
@@ -39,6 +41,7 @@ mod snapshot;
 mod text;
 
 pub use canonical::canonical;
+pub use decode::decode_content;
 pub use encoded::Encoded;
 pub use escape::{escape_string, string_token, write_string, write_string_part};
 pub use in_place::{FILLER, unescaped_in_place};
@@ -47,6 +50,4 @@ pub use scan::{
     Members, ScanError, Token, skip_value, skip_whitespace, validate_document, walk_value,
 };
 pub use snapshot::MalformedSnapshot;
-pub use text::{
-    append_separated, append_text, cut_arguments, decode_content, decode_string, decode_utf16,
-};
+pub use text::{append_separated, append_text, cut_arguments, decode_string, decode_utf16};

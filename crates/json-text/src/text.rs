@@ -25,32 +25,6 @@ pub fn decode_string(raw: &[u8]) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(text))
 }
 
-/// Decodes the content of a well-formed string token, without its quotes. Lone surrogates become U+FFFD, as with
-/// [`decode_string`].
-pub fn decode_content(content: &str) -> Cow<'_, str> {
-    let Some(first) = memchr(b'\\', content.as_bytes()) else { return Cow::Borrowed(content) };
-    let mut text = String::with_capacity(content.len());
-    let (mut rest, mut escape) = (content, Some(first));
-    while let Some(at) = escape {
-        text.push_str(rest.get(..at).unwrap_or_default());
-        let escapes = rest.get(at..).unwrap_or_default();
-        let (character, length) = match escapes.as_bytes() {
-            [_, b'n', ..] => ('\n', 2),
-            [_, b't', ..] => ('\t', 2),
-            [_, character @ (b'"' | b'\\' | b'/'), ..] => (char::from(*character), 2),
-            escapes => match read_character(escapes) {
-                Some(character) => character,
-                None => return Cow::Owned(text),
-            },
-        };
-        text.push(character);
-        rest = escapes.get(length..).unwrap_or_default();
-        escape = memchr(b'\\', rest.as_bytes());
-    }
-    text.push_str(rest);
-    Cow::Owned(text)
-}
-
 /// The exact UTF-16 code units of a string token (with its quotes), lone surrogates included.
 /// A malformed token is decoded up to its first error.
 pub fn decode_utf16(raw: &[u8]) -> Vec<u16> {
@@ -337,6 +311,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::canonical::tests::{STRING, json_text, object_text};
+    use super::super::decode::decode_content;
     use super::super::scan::validate_document;
     use super::*;
 

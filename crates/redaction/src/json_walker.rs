@@ -1,22 +1,17 @@
 //! Walks a JSON text and redacts its strings. Each string is decoded and examined together with the name of its member.
 //! All other bytes stay unchanged.
 
-use std::{
-    borrow::Cow,
-    ops::{ControlFlow, Range},
-};
+use std::ops::{ControlFlow, Range};
 
 use json_text::{ScanError, Token};
 
 use super::{
     Redaction,
-    commands::{is_password_flag, password_flags},
+    json_frames::{Before, Frames},
     json_offsets::{Offsets, escaped},
-    json_value_check::{
-        accepts_header, accepts_inherited, accepts_member, is_key_line, pointed_at,
-    },
+    json_value_check::{accepts_header, accepts_inherited, accepts_member, is_key_line},
     known_strings::KnownStrings,
-    names::{self, NameClass},
+    names::NameClass,
     plain_strings::{Plain, PlainStrings},
     private_key,
     searches::Searches,
@@ -28,14 +23,6 @@ use super::{
 
 /// Maximum depth of JSON within strings of JSON that is walked.
 pub(super) const MAX_EMBEDDED: usize = 4;
-/// Names of members whose value names the value of another member.
-const NAMING: [&str; 6] = ["name", "key", "header", "variable", "field", "property"];
-const VALUE: &str = "value";
-/// The member of a JSON patch operation that points to the changed value.
-const PATH: &str = "path";
-/// Names of members that hold a command, and of those that hold its arguments.
-const COMMANDS: [&str; 5] = ["command", "cmd", "program", "executable", "file"];
-const ARGUMENTS: [&str; 4] = ["args", "argv", "arguments", "parameters"];
 /// Names longer than this are ignored.
 pub(super) const MAX_NAME: usize = 64;
 
@@ -46,50 +33,6 @@ pub(super) struct Edit {
     pub replacement: String,
     /// Index of the rule.
     pub rule: usize,
-}
-
-/// A container that is open around the current value.
-enum Frame<'a> {
-    Object {
-        /// Whether an enclosing member has a secret name, so that all strings in the container are suspected.
-        inherits: bool,
-        key: Cow<'a, str>,
-        class: NameClass,
-        /// The class of the name that the object's naming member gives.
-        named: NameClass,
-        value: Option<Range<usize>>,
-        /// The password flags of the command that a member names.
-        flags: &'static [&'static str],
-    },
-    Array {
-        inherits: bool,
-        class: NameClass,
-        /// What the previous element implies for the next one.
-        before: Before,
-        in_private_key: bool,
-        /// The password flags of the command whose arguments these are. `None` before the first element, which may name
-        /// the command.
-        flags: Option<&'static [&'static str]>,
-    },
-}
-
-/// What the previous element of an array implies for the next one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
-    Nothing,
-    Flag,
-    /// A flag of a known command that takes a password.
-    CommandFlag,
-    Name,
-}
-
-/// The position of a string within its container.
-struct Place {
-    class: NameClass,
-    inherits: bool,
-    in_array: bool,
-    before: Before,
-    in_private_key: bool,
 }
 
 /// Whether a text is a single JSON value.
@@ -115,7 +58,7 @@ pub(super) fn edits(
         redaction,
         text,
         embedded,
-        frames: Vec::new(),
+        frames: Frames::default(),
         edits: Vec::new(),
         may_hold_keys: false,
         plain: PlainStrings::new(redaction, text),
@@ -187,7 +130,7 @@ struct JsonWalker<'a> {
     redaction: &'a Redaction,
     text: &'a [u8],
     embedded: usize,
-    frames: Vec<Frame<'a>>,
+    frames: Frames<'a>,
     edits: Vec<Edit>,
     /// Whether a string may be a line of a private key.
     may_hold_keys: bool,
@@ -202,39 +145,22 @@ impl<'a> JsonWalker<'a> {
     fn visit(&mut self, token: Token<'a>) -> ControlFlow<()> {
         let outcome = match token {
             Token::ObjectStart => {
-                let (class, inherits) = self.container();
-                self.frames.push(Frame::Object {
-                    inherits: inherits || class >= NameClass::Secret,
-                    key: Cow::Borrowed(""),
-                    class: NameClass::Plain,
-                    named: NameClass::Plain,
-                    value: None,
-                    flags: &[],
-                });
+                self.frames.open_object();
                 Ok(())
             }
             Token::ArrayStart => {
-                let flags = self.flags_of_arguments();
-                let (class, inherits) = self.container();
-                self.frames.push(Frame::Array {
-                    flags,
-                    inherits,
-                    class,
-                    before: Before::Nothing,
-                    in_private_key: false,
-                });
+                self.frames.open_array();
                 Ok(())
             }
             Token::ObjectEnd => self.close_object(),
             Token::ArrayEnd => {
-                self.frames.pop();
-                self.pass();
+                self.frames.close_array();
                 Ok(())
             }
             Token::Key(raw) => self.key(raw),
             Token::String(raw) => self.string(raw),
             Token::Number(_) | Token::Literal(_) => {
-                self.pass();
+                self.frames.pass();
                 Ok(())
             }
         };
@@ -244,37 +170,6 @@ impl<'a> JsonWalker<'a> {
                 self.failure = Some(failure);
                 ControlFlow::Break(())
             }
-        }
-    }
-
-    /// The name class of the next container, and whether an enclosing member has a secret name.
-    fn container(&mut self) -> (NameClass, bool) {
-        match self.frames.last_mut() {
-            None => (NameClass::Plain, false),
-            Some(Frame::Object { class, inherits, .. }) => (*class, *inherits),
-            Some(Frame::Array { class, inherits, before, .. }) => {
-                *before = Before::Nothing;
-                (*class, *inherits)
-            }
-        }
-    }
-
-    /// The password flags of the command whose arguments the next array contains, where a member named the command.
-    fn flags_of_arguments(&self) -> Option<&'static [&'static str]> {
-        match self.frames.last() {
-            Some(Frame::Object { key, flags, .. })
-                if ARGUMENTS.iter().any(|name| key.eq_ignore_ascii_case(name)) =>
-            {
-                Some(*flags).filter(|flags| !flags.is_empty())
-            }
-            _ => None,
-        }
-    }
-
-    /// Called for an element that is not a string: a flag before it does not refer to the next string.
-    fn pass(&mut self) {
-        if let Some(Frame::Array { before, .. }) = self.frames.last_mut() {
-            *before = Before::Nothing;
         }
     }
 
@@ -297,14 +192,14 @@ impl<'a> JsonWalker<'a> {
         let Plain { text, searches } = self.decoded(raw, at);
         if searches == Searches::NONE {
             self.pass_plain(&text);
-            self.set_key(text, NameClass::Plain);
+            self.frames.set_key(text, NameClass::Plain);
             return Ok(());
         }
         let content = self.plain.content(&(at..at + raw.len()));
         if let Some(content) = content
             && let Some(class) = self.known_keys.class(content, self.work)
         {
-            self.set_key(text, class);
+            self.frames.set_key(text, class);
             return Ok(());
         }
         let (before, edits) = (self.work.now(), self.edits.len());
@@ -315,7 +210,7 @@ impl<'a> JsonWalker<'a> {
         {
             self.known_keys.remember(content, class, cost);
         }
-        self.set_key(text, class);
+        self.frames.set_key(text, class);
         Ok(())
     }
 
@@ -335,22 +230,13 @@ impl<'a> JsonWalker<'a> {
         Ok(found)
     }
 
-    fn set_key(&mut self, text: Cow<'a, str>, found: NameClass) {
-        if let Some(Frame::Object { key, class, .. }) = self.frames.last_mut() {
-            *class = found;
-            *key = text;
-        }
-    }
-
     /// Counts a text without findings as scanned.
     fn pass_plain(&mut self, text: &str) {
         self.work.finish(&(0..text.len()));
     }
 
     fn close_object(&mut self) -> Result<(), NotRedacted> {
-        let frame = self.frames.pop();
-        self.pass();
-        if let Some(Frame::Object { named, value: Some(range), .. }) = frame
+        if let Some((range, named)) = self.frames.close_object()
             && named >= NameClass::Secret
         {
             let raw = self.text.get(range.clone()).unwrap_or_default();
@@ -368,7 +254,7 @@ impl<'a> JsonWalker<'a> {
         let Plain { text, searches } = self.decoded(raw, at);
         self.may_hold_keys = self.may_hold_keys
             || searches.has(Searches::PRIVATE_KEYS) && private_key::may_hold_part(&text);
-        let place = self.place(&text, searches, &range);
+        let place = self.frames.place(self.redaction, &text, searches, &range);
         let redaction = self.redaction;
         if place.in_private_key && is_key_line(&text) {
             if let Some(rule) = redaction.private_key() {
@@ -377,7 +263,7 @@ impl<'a> JsonWalker<'a> {
             return Ok(());
         }
         let is_secret = accepts_member(place.class, &text)
-            && !self.is_named_alike(&text)
+            && !self.frames.is_named_alike(&text)
             && !(place.in_array
                 && place.class == NameClass::Secret
                 && value::look(&text) < Look::Chosen)
@@ -423,74 +309,6 @@ impl<'a> JsonWalker<'a> {
         Ok(longest.filter(|edit| edit.range.len() * 2 > text.len()).map(|edit| edit.rule))
     }
 
-    /// Whether the value repeats the member's name: `"cookie": "cookie"`.
-    fn is_named_alike(&self, text: &str) -> bool {
-        matches!(self.frames.last(), Some(Frame::Object { key, .. }) if names::joined(key) == names::joined(text))
-    }
-
-    /// Determines the position of the string, and records what it implies for its neighbours.
-    fn place(&mut self, text: &str, searches: Searches, range: &Range<usize>) -> Place {
-        let class_of = |name: &str| {
-            let may_be_secret = searches.has(Searches::ANCHORS);
-            if may_be_secret { self.redaction.key_class(name) } else { NameClass::Plain }
-        };
-        match self.frames.last_mut() {
-            None => Place {
-                class: NameClass::Plain,
-                inherits: false,
-                in_array: false,
-                before: Before::Nothing,
-                in_private_key: false,
-            },
-            Some(Frame::Object { inherits, key, class, named, value, flags }) => {
-                if key.eq_ignore_ascii_case(VALUE) {
-                    *value = Some(range.clone());
-                } else if key.eq_ignore_ascii_case(PATH) {
-                    *named = (*named).max(class_of(pointed_at(text)));
-                } else if COMMANDS.iter().any(|name| key.eq_ignore_ascii_case(name)) {
-                    *flags = password_flags(text);
-                } else if text.len() <= MAX_NAME
-                    && NAMING.iter().any(|naming| key.eq_ignore_ascii_case(naming))
-                {
-                    *named = (*named).max(class_of(text));
-                }
-                Place {
-                    class: *class,
-                    inherits: *inherits,
-                    in_array: false,
-                    before: Before::Nothing,
-                    in_private_key: false,
-                }
-            }
-            Some(Frame::Array { inherits, class, before, in_private_key, flags }) => {
-                let was_key = *in_private_key;
-                if searches.has(Searches::PRIVATE_KEYS) && text.contains("PRIVATE KEY") {
-                    *in_private_key = text.contains("-----BEGIN ") && !text.contains("-----END ");
-                } else if *in_private_key && !is_key_line(text) {
-                    *in_private_key = false;
-                }
-                let place = Place {
-                    class: *class,
-                    inherits: *inherits,
-                    in_array: true,
-                    before: *before,
-                    in_private_key: was_key,
-                };
-                let is_name = text.len() <= MAX_NAME
-                    && !text.contains([' ', '='])
-                    && class_of(text.trim_start_matches('-')) >= NameClass::Secret;
-                let flags = *flags.get_or_insert_with(|| password_flags(text));
-                *before = match (is_name, text.starts_with('-')) {
-                    (false, true) if is_password_flag(flags, text) => Before::CommandFlag,
-                    (false, _) => Before::Nothing,
-                    (true, true) => Before::Flag,
-                    (true, false) => Before::Name,
-                };
-                place
-            }
-        }
-    }
-
     /// Replaces the content of a string; `range` includes the quotes.
     fn replace_whole(&mut self, text: &str, range: &Range<usize>, rule: Option<usize>) {
         let Some(rule) = rule else { return };
@@ -506,6 +324,7 @@ impl<'a> JsonWalker<'a> {
         text: &str,
         searches: Searches,
     ) -> Result<(), NotRedacted> {
+        let searches = (searches, self.plain.known_anchors());
         let found = self.redaction.edits_by(searches, text, self.embedded + 1, self.work)?;
         if found.is_empty() {
             return Ok(());

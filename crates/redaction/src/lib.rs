@@ -45,6 +45,7 @@ mod expression;
 #[cfg(test)]
 mod form_tests;
 mod hit;
+mod json_frames;
 mod json_offsets;
 mod json_value_check;
 mod json_walker;
@@ -53,6 +54,7 @@ mod linear_regex;
 mod literals;
 mod names;
 mod options;
+mod parts;
 mod pattern_match;
 mod plain_strings;
 mod private_key;

@@ -33,6 +33,11 @@ pub(super) enum NameClass {
 /// `further` are the caller's own names in the form of [`joined`].
 pub(super) fn classify(name: &str, further: &[String]) -> NameClass {
     count();
+    classify_uncounted(name, further)
+}
+
+/// As [`classify`], where the steps of examining the name include those of classifying it.
+pub(super) fn classify_uncounted(name: &str, further: &[String]) -> NameClass {
     let words = Words::of(name).without_neutral();
     if words.starts.count_ones() > MAX_WORDS {
         return NameClass::Plain;
@@ -45,7 +50,7 @@ pub(super) fn classify(name: &str, further: &[String]) -> NameClass {
     if found.is_harmless { NameClass::Plain } else { found.class.unwrap_or(NameClass::Plain) }
 }
 
-/// Counts the steps of classifying a name, also when its class is cached.
+/// Counts the steps of classifying a name.
 pub(super) fn count() {
     work::add(CLASSIFY_STEPS);
 }

@@ -6,7 +6,9 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::{Redaction, redaction::may_be_json, searches::Searches};
+use super::{
+    Redaction, parts::anchors_in, redaction::may_be_json, scanner::Found, searches::Searches,
+};
 
 /// Number of bytes that are searched at once. Longer strings are redacted one by one.
 const SEARCHED: usize = 4 << 10;
@@ -28,6 +30,13 @@ pub(super) struct PlainStrings<'a> {
     backslash: usize,
     /// The positions in this part at which a search would examine the text, in descending order.
     places: Vec<(usize, Searches)>,
+    /// The anchors in this part, in the order in which a search visits them.
+    anchors: Vec<Found>,
+    /// The number of anchors before the last string that has any.
+    passed: usize,
+    /// Whether the anchors of the last string are known, and these anchors, with their positions in it.
+    is_known: bool,
+    known: Vec<Found>,
 }
 
 /// A decoded string, and the searches that it needs.
@@ -46,6 +55,10 @@ impl<'a> PlainStrings<'a> {
             searched: 0..0,
             backslash: 0,
             places: Vec::new(),
+            anchors: Vec::new(),
+            passed: 0,
+            is_known: false,
+            known: Vec::new(),
         }
     }
 
@@ -57,6 +70,7 @@ impl<'a> PlainStrings<'a> {
     /// The decoded text of a string, and the searches in which redacting it takes any step. `None` if it has to be redacted by all of
     /// them. `token` is the range of the string with its quotes.
     pub fn examine(&mut self, token: &Range<usize>) -> Option<Plain<'a>> {
+        self.is_known = false;
         let text = self.content(token)?;
         if !self.is_searched || text.len() > SEARCHED {
             return None;
@@ -76,7 +90,32 @@ impl<'a> PlainStrings<'a> {
         }
         let has_escapes = self.backslash < content.end;
         let text = if has_escapes { json_text::decode_content(text) } else { Cow::Borrowed(text) };
-        Some(Plain { text, searches: self.searches_of(&content) })
+        let searches = self.searches_of(&content);
+        if !has_escapes && searches.has(Searches::ANCHORS) {
+            self.take_anchors(&content);
+        }
+        Some(Plain { text, searches })
+    }
+
+    /// The anchors in the string that was examined last, where they are known.
+    pub fn known_anchors(&self) -> Option<&[Found]> {
+        self.is_known.then_some(self.known.as_slice())
+    }
+
+    /// Takes the anchors of a string without escape sequences, in which anchors are where they are in the undecoded text.
+    // Not inlined: most strings have no anchors, and `examine` is called for each of them.
+    #[inline(never)]
+    fn take_anchors(&mut self, content: &Range<usize>) {
+        let mut rest = self.anchors.get(self.passed..).unwrap_or_default();
+        let before = rest.len();
+        let anchors = anchors_in(&mut rest, content);
+        let anchors = anchors.filter(|(range, _)| range.end <= content.end);
+        self.is_known = true;
+        self.known.clear();
+        self.known.extend(anchors.map(|(range, number)| {
+            (range.start - content.start..range.end - content.start, number)
+        }));
+        self.passed += before - rest.len();
     }
 
     /// Whether a string has a backslash. Strings are asked for in order, so that one search serves all up to the next backslash.
@@ -101,8 +140,15 @@ impl<'a> PlainStrings<'a> {
         let part = json.get(start..end)?;
         self.searched = start..end;
         self.places.clear();
-        let places = &mut self.places;
-        self.redaction.signs(part, &mut |place, searches| places.push((start + place, searches)));
+        self.anchors.clear();
+        self.passed = 0;
+        let (places, anchors) = (&mut self.places, &mut self.anchors);
+        self.redaction.signs(part, &mut |place, searches, anchor| {
+            places.push((start + place, searches));
+            let anchor =
+                anchor.map(|(found, number)| (start + found.start..start + found.end, number));
+            anchors.extend(anchor);
+        });
         places.sort_unstable_by(|(one, _), (other, _)| other.cmp(one));
         Some(())
     }
@@ -145,8 +191,11 @@ mod tests {
         Redaction::new(Redactor::new(RedactionOptions::default()).unwrap(), Arc::new(environment))
     }
 
-    /// For each undecoded string, its text and its searches as a string of one array.
-    fn examined(redaction: &Redaction, strings: &[String]) -> Vec<Option<(String, Searches)>> {
+    /// The text of a string, its searches, and its anchors where they are known.
+    type Examined = (String, Searches, Option<Vec<Found>>);
+
+    /// For each undecoded string, what is found of it as a string of one array.
+    fn examined(redaction: &Redaction, strings: &[String]) -> Vec<Option<Examined>> {
         let json = format!("[\"{}\"]", strings.join("\",\""));
         let mut plain = PlainStrings::new(redaction, json.as_bytes());
         let mut at = 1;
@@ -155,7 +204,8 @@ mod tests {
             at = token.end + 1;
             let examined = plain.examine(&token)?;
             assert_eq!(examined.text, json_text::decode_content(string));
-            Some((examined.text.into_owned(), examined.searches))
+            let anchors = plain.known_anchors().map(<[Found]>::to_vec);
+            Some((examined.text.into_owned(), examined.searches, anchors))
         };
         strings.iter().map(&mut examine).collect()
     }
@@ -188,7 +238,7 @@ mod tests {
         let (strings, expected): (Vec<_>, Vec<_>) =
             strings.into_iter().map(|(string, searches)| (string.to_owned(), searches)).unzip();
         let found = examined(&redaction(), &strings).into_iter();
-        let found: Vec<_> = found.map(|string| string.map(|(_, searches)| searches)).collect();
+        let found: Vec<_> = found.map(|string| string.map(|(_, searches, _)| searches)).collect();
         assert_eq!(found, expected);
     }
 
@@ -199,7 +249,7 @@ mod tests {
         let redaction = Redaction::new(redactor, Arc::new(EnvironmentValues::new([value])));
         let strings = [r#"a kanto\"77!ab"#.to_owned(), "two words".to_owned()];
         let found = examined(&redaction, &strings);
-        assert_eq!(found, [None, Some(("two words".to_owned(), Searches::NONE))]);
+        assert_eq!(found, [None, Some(("two words".to_owned(), Searches::NONE, None))]);
     }
 
     proptest! {
@@ -220,13 +270,13 @@ mod tests {
                 json[1..json.len() - 1].to_owned()
             }).collect();
             for (text, examined) in texts.iter().zip(examined(&redaction, &strings)) {
-                let Some((decoded, searches)) = examined else { continue };
+                let Some((decoded, searches, known)) = examined else { continue };
                 prop_assert_eq!(&decoded, text);
                 let mut of_all = Work::of(text.len());
                 let expected = redaction.edits(text, 1, &mut of_all).unwrap();
                 let steps = of_all.steps();
                 let mut work = Work::of(text.len());
-                prop_assert_eq!(redaction.edits_by(searches, text, 1, &mut work).unwrap(), expected.clone());
+                prop_assert_eq!(redaction.edits_by((searches, known.as_deref()), text, 1, &mut work).unwrap(), expected.clone());
                 prop_assert_eq!(work.steps(), steps);
                 prop_assert!(searches != Searches::NONE || expected.is_empty() && steps == 0);
             }

@@ -9,6 +9,7 @@ use super::{
     hit::{Hit, merged},
     json_walker::{self, Edit, NotRedacted},
     names::NameClass,
+    parts::{Parts, anchors_in},
     private_key,
     redactor::Redactor,
     replacement,
@@ -77,8 +78,9 @@ impl Redaction {
         let mut parts = Vec::from([Range { start: 0, end: text.len() }]);
         for _ in 0..MAX_PASSES {
             let text = redacted.as_deref().unwrap_or(text);
-            let mut edits =
-                self.edits_near(text, &parts, Searches::ALL, 0, &mut work).map_err(failed)?;
+            let mut edits = self
+                .edits_near(text, &Parts::new(&parts), Searches::ALL, 0, &mut work)
+                .map_err(failed)?;
             if edits.is_empty() {
                 break;
             }
@@ -185,25 +187,28 @@ impl Redaction {
         embedded: usize,
         work: &mut Work,
     ) -> std::result::Result<Vec<Edit>, NotRedacted> {
-        self.edits_by(Searches::ALL, text, embedded, work)
+        self.edits_by((Searches::ALL, None), text, embedded, work)
     }
 
     /// As [`Redaction::edits`], for a text that is not JSON unless all searches are given, and in which no other search takes a step.
+    /// `known` are the anchors in the text, where they are known.
     pub(super) fn edits_by(
         &self,
-        searches: Searches,
+        (searches, known): (Searches, Option<&[Found]>),
         text: &str,
         embedded: usize,
         work: &mut Work,
     ) -> std::result::Result<Vec<Edit>, NotRedacted> {
-        self.edits_near(text, std::slice::from_ref(&(0..text.len())), searches, embedded, work)
+        let whole = 0..text.len();
+        let parts = Parts { ranges: std::slice::from_ref(&whole), known };
+        self.edits_near(text, &parts, searches, embedded, work)
     }
 
     /// As [`Redaction::edits`], for the anchors in these parts of a text. JSON is always walked as a whole.
     fn edits_near(
         &self,
         text: &str,
-        parts: &[Range<usize>],
+        parts: &Parts<'_>,
         searches: Searches,
         embedded: usize,
         work: &mut Work,
@@ -225,7 +230,7 @@ impl Redaction {
             for Hit { range, .. } in &mut hits {
                 *range = view.trimmed(range);
             }
-            hits.extend(self.hits_in_view(&view, parts, embedded, work)?);
+            hits.extend(self.hits_in_view(&view, parts.ranges, embedded, work)?);
         }
         Ok(merged(hits)
             .into_iter()
@@ -256,7 +261,7 @@ impl Redaction {
             Some(Err(NotRedacted::Failed(error))) => return Err(NotRedacted::Failed(error)),
             Some(Err(NotRedacted::Json(_))) | None => {
                 let parts: Vec<_> = parts.iter().map(|part| view.visible(part)).collect();
-                self.hits(text, &parts, Searches::ALL, work)?
+                self.hits(text, &Parts::new(&parts), Searches::ALL, work)?
             }
         };
         for Hit { range, .. } in &mut hits {
@@ -269,7 +274,7 @@ impl Redaction {
     fn hits(
         &self,
         text: &str,
-        parts: &[Range<usize>],
+        parts: &Parts<'_>,
         searches: Searches,
         work: &mut Work,
     ) -> std::result::Result<Vec<Hit>, NotRedacted> {
@@ -277,11 +282,17 @@ impl Redaction {
         let rules = (redactor.further.as_slice(), redactor.disabled.as_slice());
         let mut findings = Findings::default();
         let mut search = redactor.anchors.search(text, rules);
-        for part in parts {
-            search.find(part.start..part.end.min(text.len()), work, &mut findings);
+        for part in parts.ranges {
+            let part = part.start..part.end.min(text.len());
+            match parts.known {
+                Some(anchors) => {
+                    search.find_at(part, anchors.iter().cloned(), work, &mut findings);
+                }
+                None => search.find(part, work, &mut findings),
+            }
         }
         if let Some((view, windows)) = view::without_prefixes(text, &findings.unpaired) {
-            let is_whole = parts == [Range { start: 0, end: text.len() }];
+            let is_whole = parts.ranges == [Range { start: 0, end: text.len() }];
             let found = self.find_in_windows(&view, &windows, &findings, is_whole, work);
             findings.hits.extend(found);
         }
@@ -358,12 +369,14 @@ impl Redaction {
     }
 
     /// Visits the positions in a text that the searches would examine, in no particular order.
-    pub(super) fn signs(&self, text: &str, visit: &mut impl FnMut(usize, Searches)) {
+    /// Anchors are visited in the order in which a search visits them.
+    pub(super) fn signs(&self, text: &str, visit: &mut impl FnMut(usize, Searches, Option<Found>)) {
         let bytes = text.as_bytes();
-        self.redactor.anchors.signs(bytes, &mut |at| visit(at, Searches::ANCHORS));
-        self.environment.signs(text, &mut |at| visit(at, Searches::ENVIRONMENT));
-        private_key::signs(bytes, &mut |at| visit(at, Searches::PRIVATE_KEYS));
-        view::hidden(text).for_each(|range| visit(range.start, Searches::HIDDEN));
+        let anchors = &self.redactor.anchors;
+        anchors.signs(bytes, &mut |at, anchor| visit(at, Searches::ANCHORS, anchor));
+        self.environment.signs(text, &mut |at| visit(at, Searches::ENVIRONMENT, None));
+        private_key::signs(bytes, &mut |at| visit(at, Searches::PRIVATE_KEYS, None));
+        view::hidden(text).for_each(|range| visit(range.start, Searches::HIDDEN, None));
     }
 
     pub(super) fn key_class(&self, name: &str) -> NameClass {
@@ -388,21 +401,6 @@ impl Redaction {
         replacement::write(secret, name, self.redactor.preserves_length, &mut replacement);
         replacement
     }
-}
-
-/// The anchors that begin in a part of a text. Removes the anchors before it from `anchors`, of which adjacent ones may be in reverse order.
-fn anchors_in<'a>(
-    anchors: &mut &'a [Found],
-    part: &Range<usize>,
-) -> impl Iterator<Item = Found> + use<'a> {
-    let before = anchors.iter().take_while(|(range, _)| range.start + 1 < part.start).count();
-    *anchors = anchors.get(before..).unwrap_or_default();
-    let part = part.clone();
-    let near = anchors.iter().take_while({
-        let end = part.end;
-        move |(range, _)| range.start <= end
-    });
-    near.filter(move |(range, _)| part.contains(&range.start)).cloned()
 }
 
 /// Whether an edit replaces a complete JSON string.

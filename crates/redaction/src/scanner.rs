@@ -2,13 +2,15 @@
 //! by `redaction` for each text, string of JSON and view.
 
 use std::{
+    cell::{Cell, RefCell},
     ops::Range,
     sync::{Arc, OnceLock},
 };
 
 use super::{
     anchors::AnchorSet,
-    assignment, basic,
+    assignment::{self, Value},
+    basic,
     command_line::Flags,
     dotted_token,
     hit::Hit,
@@ -151,11 +153,11 @@ impl Anchors {
     }
 
     /// Visits the positions that the search for anchors would examine in a text, or in the text of an undecoded JSON string, in no particular
-    /// order.
-    pub fn signs(&self, text: &[u8], visit: &mut impl FnMut(usize)) {
-        dotted_token::pairs(text, 0..text.len()).for_each(&mut *visit);
-        self.set.visit(text, 0..text.len(), |found, _| {
-            visit(found.start);
+    /// order, with the anchor there. The anchors are in the order in which a search visits them.
+    pub fn signs(&self, text: &[u8], visit: &mut impl FnMut(usize, Option<Found>)) {
+        dotted_token::pairs(text, 0..text.len()).for_each(|at| visit(at, None));
+        self.set.visit(text, 0..text.len(), |found, anchor| {
+            visit(found.start, Some((found, anchor)));
             true
         });
     }
@@ -167,7 +169,7 @@ impl Anchors {
         (further, disabled): (&'a [String], &'a [bool]),
     ) -> Search<'a> {
         let values = assignment::Values::default();
-        Search { anchors: self, text, further, disabled, values, ends: Vec::new(), parts: 0 }
+        Search { anchors: self, text, further, disabled, values, has_labels: None, part: 0 }
     }
 }
 
@@ -181,7 +183,7 @@ pub(super) struct Findings {
     pub hits: Vec<Hit>,
     /// The positions of names without a value.
     pub unpaired: Vec<usize>,
-    /// The anchors that were examined or skipped.
+    /// The anchors that were examined and may have a secret in a view of the text.
     pub anchors: Vec<Found>,
 }
 
@@ -192,10 +194,18 @@ pub(super) struct Search<'a> {
     further: &'a [String],
     disabled: &'a [bool],
     values: assignment::Values,
-    /// For each rule with an expression, the part in which it was used last, and the end of the text that it has examined there.
-    ends: Vec<(usize, usize)>,
-    /// The number of parts that were searched.
-    parts: usize,
+    /// Whether the text contains the label of a redacted secret. `None` before the first name.
+    has_labels: Option<bool>,
+    /// The number of the part that is searched, by which [`ENDS`] knows it.
+    part: u64,
+}
+
+thread_local! {
+    /// The number of parts that this thread has searched.
+    static PARTS: Cell<u64> = const { Cell::new(0) };
+    /// For each rule with an expression, the part in which it was used last, and the end of the text that it has examined there. The
+    /// table is longer than most strings of JSON, so that all searches of a thread share one.
+    static ENDS: RefCell<Vec<(u64, usize)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The state of the search in one part of the text. Text that a rule has examined is not examined again for the rule's next anchor in it.
@@ -203,6 +213,8 @@ pub(super) struct Search<'a> {
 struct PartState {
     start: usize,
     name_end: usize,
+    /// The end of the last name, if it has no value in any view of the text.
+    settled_end: usize,
     tables: assignment::Tables,
     flags: Flags,
     skipped: Skipped,
@@ -235,7 +247,8 @@ impl Search<'_> {
     }
 
     fn begin(&mut self, part: &Range<usize>, findings: &mut Findings) -> PartState {
-        self.parts += 1;
+        self.part = PARTS.get() + 1;
+        PARTS.set(self.part);
         let rule = self.anchors.dotted_token;
         if rule < RULES.len() && !self.is_disabled(rule) {
             let hits = &mut findings.hits;
@@ -271,7 +284,6 @@ impl Search<'_> {
             findings.hits.push(Hit { range, rule: UNSCANNED });
             return state.skipped.examined_from();
         }
-        findings.anchors.push((found.clone(), anchor));
         for &seek in seeks {
             match seek {
                 Seek::Name if found.end > state.name_end => {
@@ -301,6 +313,10 @@ impl Search<'_> {
                 | Seek::Escaped => {}
             }
         }
+        let is_settled = seeks == [Seek::Name] && found.end <= state.settled_end;
+        if !is_settled {
+            findings.anchors.push((found, anchor));
+        }
         0
     }
 
@@ -315,21 +331,26 @@ impl Search<'_> {
             return;
         }
         let (name, value) = self.values.find(self.text, found.end - 1, self.further);
+        let has_labels = self.has_labels();
         let near = name.end..self.text.len().min(name.end + NEAR);
-        let is_labelled = self.text.as_bytes().get(near).is_some_and(replacement::holds_label);
+        let is_labelled =
+            has_labels && self.text.as_bytes().get(near).is_some_and(replacement::holds_label);
         work::add(if is_labelled { LABELLED_NAME_STEPS } else { NAME_STEPS });
         // Names within a value are skipped.
-        state.name_end = name.end.max(value.as_ref().map_or(0, |value| value.end));
-        if is_label(self.text, found.start) {
+        let end = if let Value::Secret(value) = &value { value.end } else { 0 };
+        state.name_end = name.end.max(end);
+        state.settled_end = 0;
+        if has_labels && is_label(self.text, found.start) {
             return;
         }
-        if value.is_none() {
-            findings.unpaired.push(name.start);
-        }
         let hits = &mut findings.hits;
-        hits.extend(value.map(|range| Hit { range, rule }));
         let hit = |range| hits.push(Hit { range, rule });
-        state.tables.find(self.text, &name, self.further, hit);
+        let is_cell = state.tables.find(self.text, &name, self.further, hit);
+        match value {
+            Value::Secret(range) => hits.push(Hit { range, rule }),
+            Value::None if !is_cell => state.settled_end = name.end,
+            Value::None | Value::NotHere => findings.unpaired.push(name.start),
+        }
     }
 
     /// The secret of a rule with an expression or a command that contains an anchor.
@@ -339,22 +360,33 @@ impl Search<'_> {
         found: &Range<usize>,
         rule: usize,
     ) -> Option<Range<usize>> {
-        if self.ends.is_empty() {
-            self.ends.resize(RULES.len(), (0, 0));
-        }
-        let (part, end) = self.ends.get_mut(rule)?;
-        if *part != self.parts {
-            (*part, *end) = (self.parts, 0);
-        }
-        if found.end <= *end {
+        let mut end = ENDS.with_borrow(|ends| match ends.get(rule) {
+            Some(&(part, end)) if part == self.part => end,
+            _ => 0,
+        });
+        if found.end <= end {
             return None;
         }
-        let hit = pattern_match::matched(self.text, found.clone(), rule, end);
+        let hit = pattern_match::matched(self.text, found.clone(), rule, &mut end);
         let hit =
             hit.or_else(|| pattern_match::of_command(self.text, found, rule, &mut state.flags));
-        let (whole, secret) = hit?;
-        *end = whole.end;
-        Some(secret)
+        if let Some((whole, _)) = &hit {
+            end = whole.end;
+        }
+        if end > 0 {
+            ENDS.with_borrow_mut(|ends| {
+                if ends.is_empty() {
+                    ends.resize(RULES.len(), (0, 0));
+                }
+                ends.get_mut(rule).into_iter().for_each(|known| *known = (self.part, end));
+            });
+        }
+        hit.map(|(_, secret)| secret)
+    }
+
+    fn has_labels(&mut self) -> bool {
+        let text = self.text.as_bytes();
+        *self.has_labels.get_or_insert_with(|| replacement::holds_label(text))
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) enum Look {
 }
 
 /// Minimum length of a random value.
-const RANDOM_LENGTH: usize = 16;
+pub(super) const RANDOM_LENGTH: usize = 16;
 /// A value of digits only is an identifier or a secret from this length on.
 const DIGITS_LENGTH: usize = 15;
 /// Only the first bytes of longer values are judged.

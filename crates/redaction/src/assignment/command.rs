@@ -36,6 +36,12 @@ pub(super) fn set(text: &str, name: &Name<'_>, start: usize) -> Option<Separator
     }
 }
 
+/// Whether a command that sets the variable precedes the name.
+pub(super) fn may_set(text: &str, name: &Name<'_>) -> bool {
+    let before = text.get(..name.range.start).unwrap_or_default().trim_end_matches([' ', '\t']);
+    before.ends_with("ENV") || shell_command(before).is_some()
+}
+
 /// The length of a shell command that sets a variable, at the end of a text.
 fn shell_command(text: &str) -> Option<usize> {
     let fish = ["set -x", "set -gx", "set -Ux", "set -xg", "set -xU", "set -lx"];

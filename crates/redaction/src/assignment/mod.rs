@@ -6,6 +6,7 @@ mod candidate;
 mod command;
 pub(super) mod lines;
 mod separator;
+mod settled;
 mod table;
 mod value_check;
 
@@ -59,7 +60,7 @@ impl Classes {
     /// The class of a name in the text.
     fn of(&mut self, text: &str, name: &Name<'_>, further: &[String]) -> NameClass {
         if text.len() < SHORT_TEXT {
-            return names::classify(name.text, further);
+            return names::classify_uncounted(name.text, further);
         }
         let bytes = name.text.as_bytes();
         let sign = |byte: Option<&u8>| usize::from(byte.copied().unwrap_or_default());
@@ -69,12 +70,9 @@ impl Classes {
         }
         let known = self.known.get_mut(number % KNOWN_NAMES);
         match known {
-            Some((range, class)) if text.get(range.clone()) == Some(name.text) => {
-                names::count();
-                *class
-            }
+            Some((range, class)) if text.get(range.clone()) == Some(name.text) => *class,
             known => {
-                let class = names::classify(name.text, further);
+                let class = names::classify_uncounted(name.text, further);
                 known.into_iter().for_each(|known| *known = (name.range.clone(), class));
                 class
             }
@@ -82,46 +80,59 @@ impl Classes {
     }
 }
 
+/// What a name has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Value {
+    /// A secret in this range.
+    Secret(Range<usize>),
+    /// No secret, and none if prefixes of lines are left out.
+    None,
+    /// No secret in the text as it is. With prefixes of lines left out, it may have one.
+    NotHere,
+}
+
 impl Values {
-    /// Finds the value of the name that contains the byte at `position`. Returns the range of the name and the range of
-    /// the value.
+    /// Finds the value of the name that contains the byte at `position`. Returns the range of the name and what it has.
     pub fn find(
         &mut self,
         text: &str,
         position: usize,
         further: &[String],
-    ) -> (Range<usize>, Option<Range<usize>>) {
+    ) -> (Range<usize>, Value) {
         let range = name_at(text, position);
-        let value = self.value_of(text, range.clone(), further);
+        let value = if settled::has_no_value(text.as_bytes(), &range) {
+            Value::None
+        } else {
+            self.value_of(text, range.clone(), further).unwrap_or(Value::NotHere)
+        };
         (range, value)
     }
 
-    fn value_of(
-        &mut self,
-        text: &str,
-        range: Range<usize>,
-        further: &[String],
-    ) -> Option<Range<usize>> {
+    /// `None` if nothing that may be a value follows the name.
+    fn value_of(&mut self, text: &str, range: Range<usize>, further: &[String]) -> Option<Value> {
         let whole = text.get(range.clone())?;
         let quote = quote_before(text, range.start);
         let mut name = Name { text: whole, range, class: NameClass::Plain, quote };
-        // The name is classified last: this takes longest, and most names have no value.
-        let (separator, start) = separator(text, &name)?;
-        let candidate = Candidate::read(text, start, separator, &mut self.plain)?;
-        if text.get(candidate.range.clone())?.chars().take(SHORTEST).count() < SHORTEST
-            || separator == Separator::Space
-                && candidate.range.len() < SHORTEST_APART
-                && !text.get(..candidate.range.start)?.ends_with(" is ")
-        {
-            return None;
-        }
         name.class = self.classes.of(text, &name, further);
         if name.class == NameClass::Plain {
-            return None;
+            return Some(if settled::may_be_cut(&name) { Value::NotHere } else { Value::None });
         }
-        work::add(STEPS_OF_BYTE * candidate.range.len().min(value::JUDGED));
-        let is_secret = accepts(text, &name, separator, &candidate);
-        is_secret.then_some(candidate.range.start..candidate.end)
+        let (separator, start) = separator(text, &name)?;
+        let candidate = Candidate::read(text, start, separator, &mut self.plain)?;
+        let is_short = text.get(candidate.range.clone())?.chars().take(SHORTEST).count() < SHORTEST
+            || separator == Separator::Space
+                && candidate.range.len() < SHORTEST_APART
+                && !text.get(..candidate.range.start)?.ends_with(" is ");
+        let is_secret = !is_short && {
+            names::count();
+            work::add(STEPS_OF_BYTE * candidate.range.len().min(value::JUDGED));
+            accepts(text, &name, separator, &candidate)
+        };
+        Some(if is_secret {
+            Value::Secret(candidate.range.start..candidate.end)
+        } else {
+            settled::rejected(text, &name, separator, start..candidate.end, is_short)
+        })
     }
 }
 

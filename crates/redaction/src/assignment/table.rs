@@ -28,24 +28,29 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Appends the secrets of the table that has the name as a header cell. Names are given in order.
+    /// Appends the secrets of the table that has the name as a header cell, and returns whether the name is a cell of a line that was not
+    /// checked before. Names are given in order.
     pub fn find(
         &mut self,
         text: &str,
         name: &Range<usize>,
         further: &[String],
         mut hit: impl FnMut(Range<usize>),
-    ) {
+    ) -> bool {
         if name.start < self.seen {
-            return;
+            return false;
         }
-        let Some(separator) = separator_around(text, name) else { return };
+        let Some(separator) = separator_around(text, name) else { return false };
+        if let Some(end) = code_end(text.as_bytes(), name.end) {
+            self.seen = end;
+            return true;
+        }
         let lines = Lines::around(text, name.end);
         let start = lines.start(name.start, MAX_LINE);
         let header = start.and_then(|start| lines.rest(start, MAX_LINE));
         let Some((line, Some(next))) = header else {
             self.seen = name.end + MAX_LINE;
-            return;
+            return true;
         };
         let start = line.start;
         self.seen = line.end;
@@ -54,6 +59,7 @@ impl Tables {
             self.seen = table.read(text, &columns, &mut hit);
         }
         work::add(STEPS_OF_BYTE * (self.seen - start));
+        true
     }
 }
 
@@ -75,6 +81,25 @@ fn separator_around(text: &str, name: &Range<usize>) -> Option<&'static str> {
     let is_separated =
         |separator: &&str| before.ends_with(*separator) || after.starts_with(*separator);
     SEPARATORS.into_iter().find(is_separated)
+}
+
+/// Maximum length of the rest of a line that is checked for code.
+const MAX_CODE: usize = 256;
+
+/// The end of the line from `start` on, if the line has signs that no column name has and if no ruler of a table is on the next line: most
+/// names between commas are in code, and reading the lines around them takes longer.
+fn code_end(text: &[u8], start: usize) -> Option<usize> {
+    let rest = text.get(start..)?.get(..MAX_CODE)?;
+    let end = memchr::memchr(b'\n', rest)?;
+    let (line, next) = rest.split_at_checked(end)?;
+    // In a string of JSON or code, a line may end with an escape sequence.
+    let is_code =
+        line.iter().any(|byte| matches!(byte, b'(' | b')' | b'{' | b'}' | b'=' | b'<' | b'>'))
+            && memchr::memchr2(b'\\', b'\r', line).is_none();
+    let begins_ruler =
+        |byte: &u8| matches!(byte, b'-' | b'=' | b'+' | b'|' | b':') || !byte.is_ascii();
+    let first = next.iter().skip(1).find(|byte| !matches!(byte, b' ' | b'\t'))?;
+    (is_code && !begins_ruler(first)).then_some(start + end)
 }
 
 /// Whether a sign may be around the name in a cell.

@@ -22,12 +22,17 @@ pub(super) fn accepts(
     if name.class == NameClass::Plain {
         return false;
     }
+    let is_weak = name.class <= NameClass::Machine;
+    if is_weak && value.len() < value::RANDOM_LENGTH {
+        // Only random values are accepted below.
+        return false;
+    }
     let look = value::look(value);
     if look == Look::Nothing {
         return false;
     }
     let is_random = look == Look::Random;
-    if name.class <= NameClass::Machine {
+    if is_weak {
         let is_loud = name.text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
         return is_random
             && (separator != Separator::Space || is_loud && value.len() >= 20)
