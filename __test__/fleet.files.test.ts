@@ -7,7 +7,14 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
-import { ContextHistory, ContextManager, ContextStore, RepoMemory, StateStore } from '../dist/index.js'
+import {
+  type BlobsOptions,
+  ContextHistory,
+  ContextManager,
+  ContextStore,
+  RepoMemory,
+  StateStore,
+} from '../dist/index.js'
 import { MemoryFileSystem, rejectsWith, throwsWith } from './support/fixtures.ts'
 import { hasPostgres, type PostgresServer, startPostgres } from './support/postgres.ts'
 import { holds, PATIENT, run, start } from './support/processes.ts'
@@ -17,6 +24,12 @@ const HASH = '0123456789abcdef'.repeat(4)
 describe('storage in place of files', PATIENT, () => {
   let server: PostgresServer | undefined
   let storage = ''
+  // `fleet.blobs.test.ts` runs this file once more with a bucket.
+  const bucket = process.env['AGENT_CONTEXT_TEST_BLOBS']
+  const place = (): { storage: string; blobs?: BlobsOptions } => ({
+    storage,
+    ...(bucket === undefined ? {} : { blobs: JSON.parse(bucket) as BlobsOptions }),
+  })
   const home = process.env['HOME']
   let empty = ''
 
@@ -127,8 +140,8 @@ describe('storage in place of files', PATIENT, () => {
   })
 
   onServer('outputs and state at once do not wait for the connections of each other', async () => {
-    const manager = new ContextManager({ storage, contextDir: 'busy', sessionId: 'busy' })
-    const state = new StateStore({ storage, path: 'busy' })
+    const manager = new ContextManager({ ...place(), contextDir: 'busy', sessionId: 'busy' })
+    const state = new StateStore({ ...place(), path: 'busy' })
     const work = async (_: unknown, index: number): Promise<void> => {
       await manager.saveContext('tool', { index }, `result ${index}`)
       await state.transaction(
@@ -145,7 +158,7 @@ describe('storage in place of files', PATIENT, () => {
   })
 
   onServer('a context is saved, loaded, read, listed and removed', async () => {
-    const options = { storage, contextDir: '~/one' }
+    const options = { ...place(), contextDir: '~/one' }
     await using manager = new ContextManager({ ...options, sessionId: 'one' })
     const small = await manager.saveContext('small', { a: 1 }, { found: [1, 2] }, 1, 'q')
     assert.match(small, /^\/one\/[^/]+\.json$/)
@@ -169,13 +182,13 @@ describe('storage in place of files', PATIENT, () => {
   })
 
   onServer('a session is paused, listed and resumed', async () => {
-    const options = { storage, contextDir: 'resumed', sessionId: 'run-1' }
+    const options = { ...place(), contextDir: 'resumed', sessionId: 'run-1' }
     const first = new ContextManager(options)
     for (let number = 0; number < 20; number += 1) {
       await first.saveContext('tool', { number }, `text ${number}`)
     }
     await first.close()
-    await using other = new ContextManager({ storage, contextDir: 'resumed' })
+    await using other = new ContextManager({ ...place(), contextDir: 'resumed' })
     const sessions = await other.sessions()
     assert.deepEqual(
       sessions.map(({ id, state, contexts }) => [id, state, contexts]),
@@ -191,7 +204,7 @@ describe('storage in place of files', PATIENT, () => {
   })
 
   onServer('a store keeps entries that several objects change', async () => {
-    const options = { storage, path: 'store', agent: 'reviewer' }
+    const options = { ...place(), path: 'store', agent: 'reviewer' }
     await using store = new ContextStore(options)
     await using other = new ContextStore({ ...options, agent: 'fixer' })
     const { path, filePath } = await store.write({ type: 'finding', slug: 'auth', content: 'Tokens are compared.' })
@@ -217,7 +230,7 @@ describe('storage in place of files', PATIENT, () => {
   })
 
   onServer('a memory keeps records and summaries of a repository', async () => {
-    const options = { storage, root: 'memories', repoHash: HASH }
+    const options = { ...place(), root: 'memories', repoHash: HASH }
     await using memory = await RepoMemory.open(options)
     await using other = await RepoMemory.open(options)
     assert.equal(memory.directory, `/memories/repos/${HASH}`)
@@ -233,7 +246,7 @@ describe('storage in place of files', PATIENT, () => {
   onServer('the source files of a workspace are read from the local disk', async () => {
     const workspace = mkdtempSync(join(tmpdir(), 'agent-context-workspace-'))
     writeFileSync(join(workspace, 'a.ts'), 'export function found(): void {}\n')
-    await using memory = await RepoMemory.open({ storage, root: 'mapped', workspace })
+    await using memory = await RepoMemory.open({ ...place(), root: 'mapped', workspace })
     const symbols = await memory.symbols('a.ts')
     assert.deepEqual(
       symbols.map(({ name }) => name),
@@ -247,7 +260,7 @@ describe('storage in place of files', PATIENT, () => {
     const printed = await Promise.all(numbers.map((number) => run('fleet-files.mjs', [storage, number])))
     const handles = printed.map(([line = '[]']) => JSON.parse(line) as string[])
     assert.equal(new Set(handles.flat()).size, 20)
-    await using manager = new ContextManager({ storage, contextDir: 'fleet' })
+    await using manager = new ContextManager({ ...place(), contextDir: 'fleet' })
     for (const [number, own] of handles.entries()) {
       for (const [output, handle] of own.entries()) {
         const { result } = await manager.loadContext(handle)
@@ -255,9 +268,9 @@ describe('storage in place of files', PATIENT, () => {
       }
     }
     assert.equal((await manager.listContexts()).length, 20)
-    await using store = new ContextStore({ storage, path: 'fleet', agent: 'reader' })
+    await using store = new ContextStore({ ...place(), path: 'fleet', agent: 'reader' })
     assert.equal((await store.list()).length, 4)
-    await using memory = await RepoMemory.open({ storage, root: 'fleet', repoHash: HASH })
+    await using memory = await RepoMemory.open({ ...place(), root: 'fleet', repoHash: HASH })
     assert.equal((await memory.getRepoMemory()).conventions.length, 4)
   })
 
@@ -265,7 +278,7 @@ describe('storage in place of files', PATIENT, () => {
     const child = start('fleet-files.mjs', [storage, 9, 'waits'])
     const handles = JSON.parse(await child.line()) as string[]
     const retention = { maxFiles: 0, keepPaused: '1s', maxPausedBytes: 0 }
-    await using manager = new ContextManager({ storage, contextDir: 'fleet', retention })
+    await using manager = new ContextManager({ ...place(), contextDir: 'fleet', retention })
     await manager.sweep()
     assert.ok(String((await manager.loadContext(handles[0] ?? '')).result).endsWith('of 9, 0'))
     child.process.kill('SIGKILL')

@@ -140,7 +140,13 @@ export type {
   StateView,
   StateWatchOptions,
 } from './state/types.ts'
-export type { StorageOptions, StorageTlsOptions, StorageUse } from './storage/types.ts'
+export type {
+  BlobsCredentials,
+  BlobsOptions,
+  StorageOptions,
+  StorageTlsOptions,
+  StorageUse,
+} from './storage/types.ts'
 export { ContextStore } from './store/context-store.ts'
 export { DEFAULT_CONTEXT_STORE } from './store/location.ts'
 export type {

@@ -2,11 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use database::{Credentials, Database, Encryption, Password, Settings, SettingsOptions};
+use database::{
+    BlobOptions, BlobSettings, Blobs, Credentials, Database, Encryption, Password, Settings,
+    SettingsOptions,
+};
 use napi::Result;
 use napi_derive::napi;
 use serde::Deserialize;
 use serde_json::json;
+use storage::FileSystem;
 
 use super::{
     numbers::{number, size, whole},
@@ -59,9 +63,26 @@ pub fn stats_of(database: &Database) -> StorageStats {
     }
 }
 
+/// The option `blobs`, validated in JavaScript as far as its types go.
+#[napi(object, object_to_js = false)]
+pub struct NativeBlobsOptions {
+    pub url: String,
+    pub endpoint: Option<String>,
+    pub region: Option<String>,
+    pub account: Option<String>,
+    pub allow_http: bool,
+    /// The number of the object whose method `password` gives credentials as JSON.
+    pub passwords: Option<f64>,
+}
+
 #[napi]
 pub struct NativeDatabase {
     database: Arc<Database>,
+    blobs: Option<Arc<Blobs>>,
+}
+
+fn callback(outbox: &Outbox, number: f64) -> Arc<dyn Credentials> {
+    Arc::new(PasswordCallback { queue: outbox.queue(), scope: whole(number) })
 }
 
 #[napi]
@@ -71,9 +92,7 @@ impl NativeDatabase {
     pub fn new(outbox: &Outbox, options: NativeDatabaseOptions) -> Result<Self> {
         let NativeDatabaseOptions { url, schema, pool, timeout, certificates, is_plain, passwords } =
             options;
-        let credentials = passwords.map(|number| -> Arc<dyn Credentials> {
-            Arc::new(PasswordCallback { queue: outbox.queue(), scope: whole(number) })
-        });
+        let credentials = passwords.map(|number| callback(outbox, number));
         let encryption = match (is_plain, certificates) {
             (true, _) => Encryption::Off,
             (false, Some(certificates)) => Encryption::VerifiedBy(certificates),
@@ -88,7 +107,20 @@ impl NativeDatabase {
         };
         let settings = Settings::parse(&url, options)
             .map_err(|error| napi::Error::from_reason(error.to_string()))?;
-        Ok(Self { database: Database::open(settings) })
+        Ok(Self { database: Database::open(settings), blobs: None })
+    }
+
+    /// Keeps long contents of files in a bucket. Opens no connection. Throws what is wrong with which option, without `blobs.`
+    /// in front.
+    #[napi]
+    pub fn use_blobs(&mut self, outbox: &Outbox, options: NativeBlobsOptions) -> Result<()> {
+        let NativeBlobsOptions { url, endpoint, region, account, allow_http, passwords } = options;
+        let credentials = passwords.map(|number| callback(outbox, number));
+        let options = BlobOptions { endpoint, region, account, allow_http, credentials };
+        let settings = BlobSettings::parse(&url, options)
+            .map_err(|error| napi::Error::from_reason(error.to_string()))?;
+        self.blobs = Some(Blobs::open(settings, self.database.timeout()));
+        Ok(())
     }
 
     /// The servers and the database, without credentials.
@@ -107,6 +139,11 @@ impl NativeDatabase {
 impl NativeDatabase {
     pub fn database(&self) -> Arc<Database> {
         Arc::clone(&self.database)
+    }
+
+    /// The files in the database, with long contents in the bucket if there is one.
+    pub fn file_system(&self) -> Arc<dyn FileSystem> {
+        database::file_system(&self.database, self.blobs.as_ref())
     }
 }
 

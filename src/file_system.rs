@@ -71,7 +71,7 @@ pub fn chosen(
     database: Option<&NativeDatabase>,
 ) -> Arc<dyn FileSystem> {
     match database {
-        Some(database) => database::file_system(&database.database()),
+        Some(database) => database.file_system(),
         None => of(queue, options),
     }
 }

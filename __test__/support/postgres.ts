@@ -49,8 +49,17 @@ export async function passesOnDatabase(url: string, names: readonly string[], le
   const state = new StateStore({ storage: url })
   await state.get([], 'none')
   await state.close()
+  await passesWith({ AGENT_CONTEXT_TEST_DATABASE: url }, names, least)
+}
+
+/** Runs test files once more on Node with variables of the environment: none may fail, and `least` must pass. */
+export async function passesWith(
+  variables: Readonly<Record<string, string>>,
+  names: readonly string[],
+  least: number,
+): Promise<void> {
   const files = names.map((name) => fileURLToPath(new URL(`../${name}.test.ts`, import.meta.url)))
-  const env = { ...process.env, AGENT_CONTEXT_TEST_DATABASE: url, NODE_TEST_CONTEXT: undefined }
+  const env = { ...process.env, ...variables, NODE_TEST_CONTEXT: undefined }
   const parameters = ['--import', 'tsx', '--test', '--test-concurrency=2', '--test-reporter=tap', ...files]
   const { stdout } = await promisify(execFile)('node', parameters, { env, maxBuffer: 64 * 1024 * 1024 }).catch(
     (error: { stdout: string; message: string }) => {
@@ -164,7 +173,8 @@ function programs(): string | undefined {
   return newest === undefined ? undefined : join(DEBIAN, newest, 'bin')
 }
 
-function freePort(): Promise<number> {
+/** A port of this machine that no server has. */
+export function freePort(): Promise<number> {
   return new Promise((found, failed) => {
     const server = createServer()
     server.once('error', failed)

@@ -107,7 +107,7 @@ export class ContextHistory {
     const redaction = checkRedaction(given.redaction, 'redaction')
     this.#options = checkHistoryOptions(given)
     this.#closeTimeout = checkCloseTimeout(given.closeTimeout)
-    const storage = optional(given.storage, 'storage', checkStorage)
+    const storage = checkStorage(given)
     this.#hooks = {
       fileSystem: given.fileSystem ?? undefined,
       onDebug: given.onDebug ?? undefined,

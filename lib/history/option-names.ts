@@ -14,6 +14,7 @@ import type {
 export const historyOptions = knownOptions<ContextHistoryOptions>('ContextHistoryOptions', {
   path: true,
   storage: true,
+  blobs: true,
   fileSystem: true,
   fileSystemTimeout: true,
   closeTimeout: true,

@@ -4,7 +4,7 @@ import type { CancellationOptions } from '../arguments/types.ts'
 import type { EmbedOptions } from '../embedding/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
-import type { StorageOptions } from '../storage/types.ts'
+import type { BlobsOptions, StorageOptions } from '../storage/types.ts'
 
 /** Options of `new ContextHistory()`. An option that is `undefined` or `null` has its default. */
 export interface ContextHistoryOptions {
@@ -19,6 +19,11 @@ export interface ContextHistoryOptions {
    * database sees it. `path` then names the history; options of files are refused.
    */
   storage?: string | StorageOptions | null | undefined
+  /**
+   * The bucket of the other classes. Accepted so that all classes can be given the same options; it has no effect, since the lines of a
+   * history are in the database. Needs `storage`.
+   */
+  blobs?: string | BlobsOptions | null | undefined
   /** A file system that is used instead of the local disk. */
   fileSystem?: IFileSystem | null | undefined
   /**

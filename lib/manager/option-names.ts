@@ -49,6 +49,7 @@ export const managerOptions = knownOptions<ContextManagerOptions>('ContextManage
   allowShared: true,
   fileSystem: true,
   storage: true,
+  blobs: true,
   fileSystemTimeout: true,
   closeTimeout: true,
   describe: true,

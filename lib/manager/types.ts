@@ -3,7 +3,7 @@
 import type { CancellationOptions, TaskId, Time } from '../arguments/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionFinding, RedactionOptions } from '../redaction/types.ts'
-import type { StorageOptions } from '../storage/types.ts'
+import type { BlobsOptions, StorageOptions } from '../storage/types.ts'
 import type { OffloadPolicy } from './offload-types.ts'
 
 /** A small description of one stored tool output, with the path to load it. Pointers are deep copies: changing one does not affect the manager. */
@@ -276,6 +276,11 @@ export interface ContextManagerOptions {
    * See docs/guides/fleet.md.
    */
   storage?: string | StorageOptions | null | undefined
+  /**
+   * A bucket of S3, Google Cloud Storage or Azure, by its URL (`'s3://bucket/prefix'`) or with options: outputs of more than 256 KiB are
+   * objects in it, in place of rows of the database. Needs `storage`. Give every process that uses the namespace the same bucket.
+   */
+  blobs?: string | BlobsOptions | null | undefined
   /**
    * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
    * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the

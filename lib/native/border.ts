@@ -17,11 +17,11 @@ export interface Hooks {
   readonly onDebug: ((message: string, data?: unknown) => void) | undefined
   /** `undefined` if redaction is disabled. */
   readonly redaction: Redacting | undefined
-  /** Gives passwords of the database; referenced here because the native side calls it by number. */
-  readonly passwords?: PasswordSource | undefined
+  /** Give passwords of the database and credentials of the bucket; referenced here because the native side calls them by number. */
+  readonly passwords?: readonly PasswordSource[] | undefined
 }
 
-/** An object whose method gives the password of a new connection to a database. */
+/** An object whose method gives the password of a new connection to a database, or credentials of a bucket as JSON. */
 export interface PasswordSource {
   password(): Promise<string>
 }

@@ -19,7 +19,7 @@ const REPO_HASH: Names<RepoHashOptions> = {
 }
 
 const REPO_STORAGE: Names<
-  Omit<RepoMemoryOptions, 'onDebug' | 'storage' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'>
+  Omit<RepoMemoryOptions, 'onDebug' | 'storage' | 'blobs' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'>
 > = {
   ...REPO_HASH,
   root: true,
@@ -42,6 +42,7 @@ export const repoMemoryOptions = knownOptions<RepoMemoryLocation & RepoMemoryOpt
   repoHash: true,
   fileSystem: true,
   storage: true,
+  blobs: true,
   fileSystemTimeout: true,
   closeTimeout: true,
   onDebug: true,

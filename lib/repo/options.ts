@@ -63,7 +63,10 @@ export function checkRepoFileSystem(options: RepoMemoryOptions): CheckedFileSyst
 
 /** Checks where memories are, and the options of changes. */
 export function checkChanges(
-  options: Omit<RepoMemoryOptions, 'onDebug' | 'storage' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'>,
+  options: Omit<
+    RepoMemoryOptions,
+    'onDebug' | 'storage' | 'blobs' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'
+  >,
   place?: CheckedFileSystem,
 ): CheckedChanges {
   const root = optional(options.root, 'root', checkPath) ?? DEFAULT_REPO_MEMORY_ROOT

@@ -4,7 +4,7 @@ import type { CancellationOptions } from '../arguments/types.ts'
 import type { EmbedOptions } from '../embedding/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
-import type { StorageOptions } from '../storage/types.ts'
+import type { BlobsOptions, StorageOptions } from '../storage/types.ts'
 
 /**
  * Whether each branch has its own memory (`'perBranch'`), or all branches and work trees of a repository share one
@@ -57,6 +57,12 @@ export interface RepoMemoryOptions extends RepoHashOptions {
    * See docs/guides/fleet.md.
    */
   storage?: string | StorageOptions | null | undefined
+  /**
+   * A bucket of S3, Google Cloud Storage or Azure, by its URL (`'s3://bucket/prefix'`) or with options: memories and caches of symbols of
+   * more than 256 KiB are objects in it, in place of rows of the database. Needs `storage`. Give every process that uses the namespace the
+   * same bucket.
+   */
+  blobs?: string | BlobsOptions | null | undefined
   /**
    * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
    * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
@@ -392,7 +398,7 @@ export type RepoMemoryMigration = (
       fromWorkspace?: null | undefined
     }
 ) &
-  Omit<RepoMemoryOptions, 'onDebug' | 'storage' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'> & {
+  Omit<RepoMemoryOptions, 'onDebug' | 'storage' | 'blobs' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'> & {
     /** The folder in which the repository is now. */
     workspace: string
   }

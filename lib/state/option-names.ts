@@ -19,6 +19,7 @@ import type {
 export const stateStoreOptions = knownOptions<StateStoreOptions>('StateStoreOptions', {
   path: true,
   storage: true,
+  blobs: true,
   namespace: true,
   durability: true,
   redaction: true,

@@ -30,7 +30,7 @@ export type CheckedStateOptions = Omit<NativeStateOptions, 'id' | 'root'> & { re
 export function checkStateOptions(options: StateStoreOptions): CheckedStateOptions {
   const path = optional(options.path, 'path', checkPath) ?? DEFAULT_STATE_PATH
   optional(options.onDebug, 'onDebug', checkFunction)
-  const storage = optional(options.storage, 'storage', checkStorage)
+  const storage = checkStorage(options)
   if (storage !== undefined) {
     refuseWithStorage({ ...options }, ['durability', 'lockTimeout', 'trustLocks', 'allowShared'])
   }

@@ -4,7 +4,7 @@ import type { StorageStats } from '#addon'
 import type { CancellationOptions, JsonValue, Time } from '../arguments/types.ts'
 import type { EmbedOptions } from '../embedding/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
-import type { StorageOptions } from '../storage/types.ts'
+import type { BlobsOptions, StorageOptions } from '../storage/types.ts'
 
 /** Options of a state store. An option that is `undefined` or `null` has its default. */
 export interface StateStoreOptions {
@@ -21,6 +21,11 @@ export interface StateStoreOptions {
    * docs/guides/fleet.md.
    */
   storage?: string | StorageOptions | null | undefined
+  /**
+   * The bucket of the other classes. Accepted so that all classes can be given the same options; it has no effect, since values are in
+   * the database. Needs `storage`.
+   */
+  blobs?: string | BlobsOptions | null | undefined
   /**
    * A prefix for all namespaces of this store: it is added to every namespace that is passed, and removed from every one that is
    * returned.

@@ -1,7 +1,7 @@
 /** The names of all options of this folder, by which `known-options.ts` recognises unknown options. */
 
 import { knownOptions } from '../arguments/known-options.ts'
-import type { StorageOptions, StorageTlsOptions } from './types.ts'
+import type { BlobsOptions, StorageOptions, StorageTlsOptions } from './types.ts'
 
 export const storageOptions = knownOptions<StorageOptions>('StorageOptions', {
   url: true,
@@ -10,6 +10,15 @@ export const storageOptions = knownOptions<StorageOptions>('StorageOptions', {
   timeout: true,
   credentials: true,
   tls: true,
+})
+
+export const blobsOptions = knownOptions<BlobsOptions>('BlobsOptions', {
+  url: true,
+  endpoint: true,
+  region: true,
+  account: true,
+  credentials: true,
+  allowHttp: true,
 })
 
 export const storageTlsOptions = knownOptions<StorageTlsOptions>('StorageTlsOptions', { ca: true })

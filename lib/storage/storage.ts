@@ -1,23 +1,47 @@
 /** The option `storage`: opens the database in which a class keeps its data. */
 
 import { NativeDatabase, type NativeDatabaseOptions, type StorageStats } from '#addon'
-import { checkFilled, checkFunction, checkWhole, optional } from '../arguments/checks.ts'
+import { checkFilled, checkWhole, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { outbox, type PasswordSource, scopeOf } from '../native/border.ts'
+import { useBlobs } from './blobs.ts'
 import { storageOptions, storageTlsOptions } from './option-names.ts'
-import type { StorageOptions } from './types.ts'
+import { sourcesOf } from './sources.ts'
+import type { BlobsOptions, StorageOptions } from './types.ts'
 
 /** The database of an object, and what has to be referenced while the object exists. */
 export interface Storage {
   readonly native: NativeDatabase
-  readonly passwords: PasswordSource | undefined
+  /** The sources of passwords and credentials, which the native side calls by number. */
+  readonly passwords: readonly PasswordSource[]
 }
 
-/** The sources of passwords, by the caller's function: objects with the same function share their connections. */
-const passwordSources = new WeakMap<() => string | Promise<string>, PasswordSource>()
+/** The options of every class for keeping its data in a database. */
+export interface StorageChoice {
+  readonly storage?: string | StorageOptions | null | undefined
+  readonly blobs?: string | BlobsOptions | null | undefined
+}
 
-/** Checks the option `storage`. Opens no connection. */
-export function checkStorage(storage: string | StorageOptions, name: string): Storage {
+const passwordSource = sourcesOf((password: string) => password)
+
+/** Checks the options `storage` and `blobs`. Opens no connection. */
+export function checkStorage(choice: StorageChoice): Storage | undefined {
+  const storage = optional(choice.storage, 'storage', checkDatabase)
+  const blobs = choice.blobs ?? undefined
+  if (blobs === undefined) {
+    return storage
+  }
+  if (storage === undefined) {
+    throw contextError(
+      'ERR_CONTEXT_INVALID_ARGUMENT',
+      'blobs needs storage, the database that refers to its objects; pass both',
+    )
+  }
+  const credentials = useBlobs(storage.native, blobs, 'blobs')
+  return credentials === undefined ? storage : { ...storage, passwords: [...storage.passwords, credentials] }
+}
+
+function checkDatabase(storage: string | StorageOptions, name: string): Storage {
   if (typeof storage !== 'string' && (typeof storage !== 'object' || storage === null)) {
     throw invalidArgument(name, 'a URL or an object', storage)
   }
@@ -35,7 +59,7 @@ export function checkStorage(storage: string | StorageOptions, name: string): St
     ...checkTls(given.tls, `${name}.tls`),
   }
   try {
-    return { native: new NativeDatabase(outbox, options), passwords }
+    return { native: new NativeDatabase(outbox, options), passwords: passwords === undefined ? [] : [passwords] }
   } catch (error) {
     throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', `${name}.${(error as Error).message}`)
   }
@@ -72,26 +96,13 @@ export function namespaceDirectory(path: string, name: string): { directory: str
   return { directory, prefix: `${directory}/` }
 }
 
-/** Checks the option `storage` of an object that can also use a `fileSystem`. */
-export function storageOf(options: {
-  storage?: string | StorageOptions | null | undefined
-  fileSystem?: unknown
-}): Storage | undefined {
-  const storage = optional(options.storage, 'storage', checkStorage)
+/** As {@link checkStorage}, for an object that can also use a `fileSystem`. */
+export function storageOf(options: StorageChoice & { readonly fileSystem?: unknown }): Storage | undefined {
+  const storage = checkStorage(options)
   if (storage !== undefined) {
     refuseWithStorage({ fileSystem: options.fileSystem }, ['fileSystem'])
   }
   return storage
-}
-
-function passwordSource(credentials: () => string | Promise<string>, name: string): PasswordSource {
-  checkFunction(credentials, name)
-  let source = passwordSources.get(credentials)
-  if (source === undefined) {
-    source = { password: async () => credentials() }
-    passwordSources.set(credentials, source)
-  }
-  return source
 }
 
 function checkTls(tls: StorageOptions['tls'], name: string): { isPlain: boolean; certificates?: string } {

@@ -42,6 +42,49 @@ export interface StorageUse {
   storage?: StorageStats
 }
 
+/** A bucket in which large tool outputs and other long files are kept, beside the database of `storage`. */
+export interface BlobsOptions {
+  /**
+   * The bucket and a prefix for all objects: `'s3://bucket/prefix'` for S3 and services that speak its protocol,
+   * `'gs://bucket/prefix'` for Google Cloud Storage, `'az://container/prefix'` for Azure.
+   */
+  url: string
+  /**
+   * The address of the service, for S3 on a server of your own, such as `'https://minio.example:9000'`. `AWS_ENDPOINT_URL` is used
+   * without it.
+   */
+  endpoint?: string | null | undefined
+  /** The region of an S3 bucket. Without it, `AWS_REGION` is used, or `us-east-1`. */
+  region?: string | null | undefined
+  /** The storage account of an Azure container. Without it, `AZURE_STORAGE_ACCOUNT_NAME` is used. */
+  account?: string | null | undefined
+  /**
+   * Returns credentials, again when they expire. The providers of `@aws-sdk/credential-providers` can be passed. Without it, those of
+   * the environment and the machine are used: `AWS_ACCESS_KEY_ID` and the like, web identities, roles of ECS, EKS and EC2;
+   * `GOOGLE_APPLICATION_CREDENTIALS`; `AZURE_STORAGE_ACCOUNT_KEY` and the like.
+   */
+  credentials?: (() => BlobsCredentials | Promise<BlobsCredentials>) | null | undefined
+  /**
+   * Whether an endpoint on another machine may be used without encryption. Endpoints on this machine may always.
+   * @default false
+   */
+  allowHttp?: boolean | null | undefined
+}
+
+/** Credentials of a bucket: `accessKeyId` and `secretAccessKey` for S3, `token` for Google Cloud Storage and Azure. */
+export interface BlobsCredentials {
+  /** The id of the access key. */
+  accessKeyId?: string | undefined
+  /** The secret of the access key. */
+  secretAccessKey?: string | undefined
+  /** The token of a temporary access key. */
+  sessionToken?: string | undefined
+  /** An OAuth 2.0 access token. */
+  token?: string | undefined
+  /** When they expire. Without it, they are asked for every five minutes. */
+  expiration?: Date | undefined
+}
+
 /** Options of encrypted connections to a database. */
 export interface StorageTlsOptions {
   /** Certificates in the PEM format. */

@@ -52,6 +52,7 @@ export const storeOptions = knownOptions<ContextStoreOptions>('ContextStoreOptio
   allowShared: true,
   fileSystem: true,
   storage: true,
+  blobs: true,
   fileSystemTimeout: true,
   closeTimeout: true,
   redaction: true,

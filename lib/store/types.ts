@@ -4,7 +4,7 @@ import type { CancellationOptions, Time } from '../arguments/types.ts'
 import type { EmbedOptions } from '../embedding/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
-import type { StorageOptions } from '../storage/types.ts'
+import type { BlobsOptions, StorageOptions } from '../storage/types.ts'
 
 /**
  * The type of an entry: something that was found out, a decision with its reasons, something that was made, a reference to where
@@ -60,6 +60,12 @@ export interface ContextStoreOptions {
    * See docs/guides/fleet.md.
    */
   storage?: string | StorageOptions | null | undefined
+  /**
+   * A bucket of S3, Google Cloud Storage or Azure, by its URL (`'s3://bucket/prefix'`) or with options: entries and indexes of more than
+   * 256 KiB are objects in it, in place of rows of the database. Needs `storage`. Give every process that uses the namespace the same
+   * bucket.
+   */
+  blobs?: string | BlobsOptions | null | undefined
   /**
    * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
    * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the

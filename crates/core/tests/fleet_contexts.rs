@@ -36,7 +36,7 @@ fn open(server: &Server, schema: &str) -> (Arc<Database>, Arc<dyn FileSystem>) {
         ..SettingsOptions::default()
     };
     let database = Database::open(Settings::parse(&server.url(), options).unwrap());
-    let files = database::file_system(&database);
+    let files = database::file_system(&database, None);
     (database, files)
 }
 

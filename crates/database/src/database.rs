@@ -11,12 +11,12 @@ use std::{
 };
 
 use tokio_postgres::{Client, Row, error::SqlState};
-use uuid::Uuid;
 
 use crate::{
     connections::{Connection, Connections, NoConnection, Purpose},
     failure::{Failure, FailureKind, Remedy, describe, remedy},
     parameters::Parameters,
+    pause::Pauses,
     schema::{
         CLAIM_VERSION, CREATE_LIST, CREATE_SCHEMA, FIND_SCHEMA, MIGRATIONS, READ_VERSION, newest,
         with_schema,
@@ -24,10 +24,6 @@ use crate::{
     settings::Settings,
     statistics::{Counters, Statistics},
 };
-
-/// The pause before the first repetition; it doubles with each.
-const FIRST_PAUSE: Duration = Duration::from_millis(5);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a call does to the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,6 +111,12 @@ impl Database {
     #[must_use]
     pub fn place(&self) -> &str {
         self.settings.place()
+    }
+
+    /// How long a call may take, with all its repetitions.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        self.settings.timeout
     }
 
     /// The schema with the tables.
@@ -243,10 +245,11 @@ impl Database {
         let deadline = Instant::now() + self.settings.timeout;
         let mut progress =
             Progress { purpose, intent, is_sent: false, is_unclear: false, cause: None };
-        let mut pause = FIRST_PAUSE;
+        let mut pauses = Pauses::default();
         loop {
             let tried = self.attempt(&attempt, &mut progress);
             let outcome = tokio::time::timeout_at(deadline.into(), tried).await;
+            let pause = pauses.next();
             match outcome {
                 Ok(Ok(value)) => return Ok(value),
                 Ok(Err(Trouble::Failed(failure))) => return Err(failure),
@@ -254,8 +257,7 @@ impl Database {
                 _ => return Err(self.timed_out(&progress)),
             }
             Counters::add(&self.counters.retries);
-            tokio::time::sleep(jittered(pause)).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            tokio::time::sleep(pause).await;
         }
     }
 
@@ -483,10 +485,4 @@ impl Progress {
 enum Trouble {
     Again,
     Failed(Failure),
-}
-
-/// A random time between half and the whole of `pause`, so that processes do not repeat in step.
-fn jittered(pause: Duration) -> Duration {
-    let [random, ..] = Uuid::new_v4().into_bytes();
-    pause.mul_f64(0.5 + f64::from(random) / 512.0)
 }

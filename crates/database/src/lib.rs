@@ -23,6 +23,8 @@
 //! | `failure` | which errors are repeated, and what the others mean |
 //! | `schema` | the tables, created and migrated on first use |
 //! | `files` | files in the database, for what works on files |
+//! | `blobs` | objects in a bucket, for the contents of large files |
+//! | `pause` | the pauses between repetitions |
 //! | `parameters` | typed parameters of a statement |
 
 #![cfg_attr(
@@ -30,16 +32,19 @@
     deny(clippy::disallowed_methods, clippy::disallowed_types, unused_crate_dependencies)
 )]
 
+mod blobs;
 mod connections;
 mod database;
 mod failure;
 mod files;
 mod parameters;
+mod pause;
 mod schema;
 mod settings;
 mod statistics;
 mod transport;
 
+pub use blobs::{BlobOptions, BlobSettings, Blobs};
 pub use database::{Database, Intent, Isolation, Transaction};
 pub use failure::{Failure, FailureKind};
 pub use files::file_system;

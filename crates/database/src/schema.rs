@@ -2,11 +2,14 @@
 //! version of this package; both are safe with any number of processes at once.
 
 /// The statements that bring each version to the next. Released versions are never changed.
-pub(crate) const MIGRATIONS: &[&str] = &[concat!(
-    include_str!("schema/version_1/entries.sql"),
-    include_str!("schema/version_1/documents.sql"),
-    include_str!("schema/version_1/files.sql")
-)];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    concat!(
+        include_str!("schema/version_1/entries.sql"),
+        include_str!("schema/version_1/documents.sql"),
+        include_str!("schema/version_1/files.sql")
+    ),
+    include_str!("schema/version_2/blobs.sql"),
+];
 
 /// The name for the schema in all SQL of this package.
 const PLACEHOLDER: &str = "{schema}";

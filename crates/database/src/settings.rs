@@ -43,12 +43,12 @@ pub struct SettingsOptions {
     pub credentials: Option<Arc<dyn Credentials>>,
 }
 
-/// Why settings are invalid, for the caller's error about the option `storage`. Does not contain the URL, which may
+/// Why settings are invalid, for the caller's error about the option `storage` or `blobs`. Does not contain the URL, which may
 /// contain a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{option} {expectation}")]
 pub struct InvalidSettings {
-    /// The option: `url`, `schema`, `pool` or `tls`.
+    /// The option, such as `url`, `schema`, `pool` or `tls`.
     pub option: &'static str,
     /// What it must be.
     pub expectation: String,
@@ -74,7 +74,7 @@ impl fmt::Debug for Settings {
     }
 }
 
-fn invalid(option: &'static str, expectation: impl Into<String>) -> InvalidSettings {
+pub(crate) fn invalid(option: &'static str, expectation: impl Into<String>) -> InvalidSettings {
     InvalidSettings { option, expectation: expectation.into() }
 }
 

@@ -86,12 +86,19 @@ impl Transport {
 }
 
 fn connector(roots: RootCertStore) -> Result<MakeRustlsConnect, rustls::Error> {
+    verified_by(roots).map(MakeRustlsConnect::new)
+}
+
+fn verified_by(roots: RootCertStore) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let client = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(MakeRustlsConnect::new(client))
+    let builder = ClientConfig::builder_with_provider(provider);
+    let verified = builder.with_safe_default_protocol_versions()?.with_root_certificates(roots);
+    Ok(verified.with_no_client_auth())
+}
+
+/// TLS that is verified with the system's certificates, which are read now.
+pub(crate) fn system_verified() -> Result<ClientConfig, rustls::Error> {
+    verified_by(system_roots())
 }
 
 fn system_roots() -> RootCertStore {

@@ -38,7 +38,7 @@ fn process(url: &str) -> Process {
     let timeout = Duration::from_millis(20_000 + NUMBER.fetch_add(1, Ordering::Relaxed));
     let options = SettingsOptions { timeout: Some(timeout), ..SettingsOptions::default() };
     let database = Database::open(Settings::parse(url, options).unwrap());
-    let files = database::file_system(&database);
+    let files = database::file_system(&database, None);
     let disk = files.disk().unwrap();
     Process { database, files, disk }
 }

@@ -92,6 +92,10 @@ pub async fn create_file_of_pieces(
     let sync = durability == Durability::Full;
     let (temporary, path) = (target.temporary.to_owned(), target.path.to_owned());
     let made = tokio::task::spawn_blocking(move || {
+        let pieces = match disk.create_of_pieces(&path, pieces) {
+            Ok(made) => return made,
+            Err(pieces) => pieces,
+        };
         let file = disk.open(&temporary, Access::AppendNew)?;
         let written = write_pieces(|piece| file.append(piece), pieces);
         let written = written.and_then(|()| if sync { file.sync() } else { Ok(()) });

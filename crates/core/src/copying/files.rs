@@ -41,7 +41,10 @@ enum Outcome {
     /// It was removed since it was listed.
     Gone,
     AlreadyThere,
-    Copied { bytes: u64, is_replacement: bool },
+    Copied {
+        bytes: u64,
+        is_replacement: bool,
+    },
     Conflict,
 }
 
@@ -135,9 +138,11 @@ impl Copier {
                 Err(error) if error.is_not_found() => continue,
                 other => other.map_err(|error| unreadable(&path, error))?,
             };
-            lengths.extend(files.into_iter().map(|file| {
-                (directory.join(&file.name), file.length.unwrap_or(u64::MAX))
-            }));
+            lengths.extend(
+                files
+                    .into_iter()
+                    .map(|file| (directory.join(&file.name), file.length.unwrap_or(u64::MAX))),
+            );
         }
         Ok(lengths)
     }

@@ -156,12 +156,12 @@ impl History {
             .collect();
         for line in pending {
             let outcome = line.outcome().await;
-            outcome.ok_or_else(|| Error::internal("copying was interrupted"))?.map_err(|error| {
-                match error {
+            outcome.ok_or_else(|| Error::internal("copying was interrupted"))?.map_err(
+                |error| match error {
                     storage::AppendError::Line(error) => error,
                     storage::AppendError::Log(error) => self.failed("append to", error),
-                }
-            })?;
+                },
+            )?;
         }
         Ok(())
     }

@@ -47,8 +47,8 @@ pub use self::database::{
 };
 pub use any::{AnyAppending, AnyHistory, AnyPlan, AnyTail};
 pub use bounds::Bounds;
-pub use copying::copy_history;
 pub use compact::{CompactReport, Plan, Policy, Summary};
+pub use copying::copy_history;
 pub use filter::Filter;
 pub use index::IndexSizes;
 pub use record::{Appended, Appending, NewEntry, Previous};

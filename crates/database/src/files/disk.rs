@@ -1,13 +1,14 @@
 //! The files of a database as a [`Disk`], whose operations block their thread.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use storage::{Access, Children, Contents, Disk, FileEntry, FileResult, OpenFile};
+use storage::{Access, Children, Contents, Disk, FileEntry, FileResult, OpenFile, Payload, Pieces};
 
-use super::{Files, file_system::canonical, wait_for, whole::Existing};
+use super::{Files, file_system::canonical, refused, wait_for, whole::Existing};
 
 /// The disk.
 pub struct DatabaseDisk(pub Arc<Files>);
@@ -37,7 +38,7 @@ impl Disk for DatabaseDisk {
     }
 
     fn write_new(&self, path: &Path, contents: &[u8], _: bool) -> FileResult<()> {
-        let contents = contents.to_vec();
+        let contents = Payload::new(contents.to_vec());
         self.wait_for("write", path, async move |files, path| {
             files.write(&path, &contents, Existing::Refuse).await
         })
@@ -45,6 +46,44 @@ impl Disk for DatabaseDisk {
 
     fn create_unnamed(&self, path: &Path, contents: &[u8], sync: bool) -> FileResult<bool> {
         self.write_new(path, contents, sync).map(|()| true)
+    }
+
+    fn create_of_pieces(
+        &self,
+        path: &Path,
+        pieces: Pieces,
+    ) -> std::result::Result<FileResult<()>, Pieces> {
+        let Some(upload) = self.0.upload() else { return Err(pieces) };
+        let at = ("write", path);
+        let mut uploading = Some(upload);
+        let written = pieces(&mut |piece| {
+            let Some(mut upload) = uploading.take() else {
+                return Err(refused("write", path, io::ErrorKind::BrokenPipe));
+            };
+            upload.gather(piece);
+            if !upload.is_full() {
+                uploading = Some(upload);
+                return Ok(());
+            }
+            let path = path.to_owned();
+            uploading = Some(wait_for(at, async move {
+                upload.send(&path).await?;
+                Ok(upload)
+            })?);
+            Ok(())
+        });
+        // After an error of the upload there is none.
+        let Some(mut upload) = uploading else { return Ok(written) };
+        let path = path.to_owned();
+        Ok(wait_for(at, async move {
+            match written {
+                Ok(()) => upload.finish(&path).await,
+                Err(error) => {
+                    upload.give_up().await;
+                    Err(error)
+                }
+            }
+        }))
     }
 
     fn rename_new(&self, from: &Path, to: &Path) -> FileResult<()> {

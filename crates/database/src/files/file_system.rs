@@ -105,8 +105,7 @@ impl FileSystem for DatabaseFileSystem {
             let path = directory_of(directory)?;
             let at = ("read", directory);
             let mut found = self.0.read_names(at, path, names_of_files, limit).await?;
-            let contents =
-                names.iter().map(|name| found.remove(name).map(|(_, contents)| contents));
+            let contents = names.iter().map(|name| found.remove(name));
             Ok(Some(contents.collect()))
         })
     }

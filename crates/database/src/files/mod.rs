@@ -3,7 +3,8 @@
 //!
 //! Paths are names of rows. A directory exists while a file is in it; it needs no creation. A file has an id, which the
 //! client makes: a statement whose answer was lost is repeated, and finds by the id whether the file is its own. The
-//! contents are rows of at most 256 KiB, so that ranges are read without the rest.
+//! contents are rows of at most 256 KiB, so that ranges are read without the rest. Where a bucket is given, contents of more than
+//! 256 KiB that are written at once are one object in it; the file's row refers to the object, and what is appended later is in rows.
 //!
 //! | module | contents |
 //! |---|---|
@@ -12,16 +13,24 @@
 //! | `whole` | whole files: creating, replacing, renaming, removing, reading |
 //! | `listing` | the files and directories of a directory |
 //! | `open_file` | files that are read at offsets, appended to and locked |
+//! | `objects` | contents in object storage: writing and reading them |
+//! | `upload` | contents of any length that are uploaded piece by piece |
+//! | `collector` | the removal of objects that no file has |
 //! | `locks` | the locks of this process, and the heartbeat that keeps them |
 //! | `file_system`, `disk` | the traits |
 
+mod collector;
 mod disk;
 mod file_system;
 mod listing;
 mod locks;
+mod objects;
 mod open_file;
 mod place;
 mod sql;
+#[cfg(test)]
+mod tests;
+mod upload;
 mod whole;
 
 use std::{
@@ -37,11 +46,13 @@ use storage::{FileError, FileResult, FileSystem, Registry};
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 
 use crate::{
+    blobs::Blobs,
     connections::{Purpose, runtime},
     database::{Database, Intent},
     failure::Failure,
     parameters::Parameters,
 };
+use collector::Collector;
 use locks::Locks;
 
 /// The longest part of a file, in bytes.
@@ -57,25 +68,32 @@ const OUTSIDE: Duration = Duration::from_secs(5);
 struct Files {
     database: Arc<Database>,
     locks: Arc<Locks>,
+    /// Where long contents are, beside the database.
+    blobs: Option<Arc<Blobs>>,
+    collector: Collector,
     /// The server's clock less this machine's, in ms, if they differ much.
     clock_offset: AtomicI64,
     scope: u64,
 }
 
-/// The files of each database in use, by its address.
-static FILES: Registry<usize, Files> = Registry::new();
+/// The files of each database and bucket in use, by their addresses.
+static FILES: Registry<(usize, Option<usize>), Files> = Registry::new();
 
-/// The files of a database as a file system. Opens no connection.
+/// The files of a database as a file system, with long contents in `blobs`. Opens no connection.
 #[must_use]
-pub fn file_system(database: &Arc<Database>) -> Arc<dyn FileSystem> {
-    let key = Arc::as_ptr(database) as usize;
-    let files = FILES.get_or_insert_with(key, || {
+pub fn file_system(database: &Arc<Database>, blobs: Option<&Arc<Blobs>>) -> Arc<dyn FileSystem> {
+    let bucket = blobs.map(|blobs| Arc::as_ptr(blobs) as usize);
+    let files = FILES.get_or_insert_with((Arc::as_ptr(database) as usize, bucket), || {
         let mut hasher = DefaultHasher::new();
         database.place().hash(&mut hasher);
         database.schema().hash(&mut hasher);
+        // Without the bucket, files cannot be read whose contents are there.
+        blobs.map(|blobs| blobs.place()).hash(&mut hasher);
         Arc::new(Files {
             database: Arc::clone(database),
             locks: Locks::new(database),
+            blobs: blobs.map(Arc::clone),
+            collector: Collector::default(),
             clock_offset: AtomicI64::new(0),
             // Other file systems of the process have small numbers.
             scope: hasher.finish() | 1 << 63,

@@ -18,7 +18,7 @@ use super::{
     locks::Knowledge,
     place::Place,
     refused, sql, wait_for,
-    whole::{ATTEMPTS, number, parts},
+    whole::{ATTEMPTS, FileRange, number, parts},
 };
 use crate::{database::Intent, parameters::Parameters};
 
@@ -35,6 +35,56 @@ pub struct DatabaseFile {
     token: Mutex<Option<Uuid>>,
     /// Whether it was found removed.
     is_gone: AtomicBool,
+    ahead: Mutex<Ahead>,
+}
+
+/// Bytes of a file's object that were read beyond what was asked for, because the file is read from one end to the other: a
+/// request for each piece would take longer than the bytes.
+#[derive(Default)]
+struct Ahead {
+    start: u64,
+    bytes: Vec<u8>,
+    /// Where the last read ended, if that was within the object.
+    end: Option<u64>,
+}
+
+impl Ahead {
+    /// Copies bytes from `start` on that were read before, and returns how many.
+    fn take(&mut self, start: u64, buffer: &mut [u8]) -> usize {
+        let known = start.checked_sub(self.start).and_then(|skip| usize::try_from(skip).ok());
+        let known = known.and_then(|skip| self.bytes.get(skip..)).unwrap_or_default();
+        let count = known.len().min(buffer.len());
+        for (place, byte) in buffer.iter_mut().zip(known) {
+            *place = *byte;
+        }
+        if count > 0 {
+            self.end = Some(start + count as u64);
+        }
+        count
+    }
+
+    /// How many bytes to read from `start` on for a buffer of this length.
+    fn piece(&self, start: u64, length: usize) -> usize {
+        let most = length.min(4 * AT_ONCE);
+        if self.end == Some(start) { most.max(AT_ONCE) } else { most }
+    }
+
+    /// Copies a range that was read from `start` on, and keeps what goes beyond the buffer. Returns how many bytes were copied.
+    fn keep(&mut self, start: u64, range: FileRange, buffer: &mut [u8]) -> usize {
+        let FileRange { mut bytes, end_of_object } = range;
+        let count = bytes.len().min(buffer.len());
+        for (place, byte) in buffer.iter_mut().zip(&bytes) {
+            *place = *byte;
+        }
+        let end = start + count as u64;
+        self.end = (end <= end_of_object).then_some(end);
+        // What is behind the object may be cut off and written again.
+        let left = usize::try_from(end_of_object.saturating_sub(end)).unwrap_or(usize::MAX);
+        bytes.drain(..count);
+        bytes.truncate(left);
+        (self.start, self.bytes) = (end, bytes);
+        count
+    }
 }
 
 impl Files {
@@ -64,7 +114,8 @@ impl Files {
     ) -> FileResult<DatabaseFile> {
         let (id, token) = self.locks.create_locked(&path, contents).await?;
         let (access, token) = (Access::AppendNew, Mutex::new(Some(token)));
-        Ok(DatabaseFile { files: self, id, path, access, token, is_gone: AtomicBool::new(false) })
+        let (is_gone, ahead) = (AtomicBool::new(false), Mutex::default());
+        Ok(DatabaseFile { files: self, id, path, access, token, is_gone, ahead })
     }
 
     /// Opens a file.
@@ -82,7 +133,8 @@ impl Files {
             Access::AppendNew => self.create_empty(&path).await?,
         };
         let (token, is_gone) = (Mutex::default(), AtomicBool::new(false));
-        Ok(DatabaseFile { files: self, id, path, access, token, is_gone })
+        let ahead = Mutex::default();
+        Ok(DatabaseFile { files: self, id, path, access, token, is_gone, ahead })
     }
 
     /// Appends bytes to a file, under the lock with `token`. Several pieces if they are many.
@@ -199,18 +251,20 @@ impl OpenFile for DatabaseFile {
         let mut filled = 0;
         while filled < buffer.len() {
             let start = offset + filled as u64;
-            let end = start + (buffer.len() - filled).min(4 * AT_ONCE) as u64;
-            let piece = self.wait_for("read", move |files, path, id| async move {
-                let mut piece = Vec::new();
-                files
-                    .read_range(&path, id, start, end, |_, bytes| piece.extend_from_slice(bytes))
-                    .await?;
-                Ok(piece)
-            })?;
-            let Some(place) = buffer.get_mut(filled..filled + piece.len()) else { break };
-            place.copy_from_slice(&piece);
-            filled += piece.len();
-            if piece.is_empty() {
+            let rest = buffer.get_mut(filled..).unwrap_or_default();
+            let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = match ahead.take(start, rest) {
+                0 => {
+                    let most = ahead.piece(start, rest.len());
+                    let range = self.wait_for("read", move |files, path, id| async move {
+                        files.read_range(&path, id, start..start + most as u64).await
+                    })?;
+                    ahead.keep(start, range, rest)
+                }
+                count => count,
+            };
+            filled += count;
+            if count == 0 {
                 break;
             }
         }

@@ -15,24 +15,46 @@ macro_rules! lease {
     };
 }
 
-/// The rows of files that `gone` removed.
+/// The rows of files that `gone` removed. Their objects are removed later: see [`COLLECT`].
 macro_rules! rows_of_gone {
     () => {
         "gone_parts AS (DELETE FROM {schema}.part WHERE file IN (SELECT id FROM gone)),
-        gone_locks AS (DELETE FROM {schema}.lock WHERE file IN (SELECT id FROM gone))"
+        gone_locks AS (DELETE FROM {schema}.lock WHERE file IN (SELECT id FROM gone)),
+        gone_blobs AS (UPDATE {schema}.blob SET state = 2 WHERE id IN (SELECT blob FROM gone))"
     };
 }
 
-/// Creates a file whose name is free: id, directory, name, length, and the starts and bytes of its parts.
+/// The object of a new file in `$7`, or null. Its row is locked, so that it is used or collected, never both.
+macro_rules! uploaded {
+    () => {
+        "uploaded AS (SELECT id FROM {schema}.blob WHERE id = $7 AND state = 0 FOR UPDATE)"
+    };
+}
+
+/// Notes that the file that was made has the object.
+macro_rules! used {
+    () => {
+        "used AS (UPDATE {schema}.blob SET state = 1, upload = NULL WHERE id = $7 AND EXISTS (SELECT 1 FROM made))"
+    };
+}
+
+/// Creates a file whose name is free: id, directory, name, length, the starts and bytes of its parts, and the object with all
+/// of its contents, or null.
 pub const CREATE: &str = concat!(
-    "WITH made AS (
-        INSERT INTO {schema}.file (id, directory, name, length, created, modified, version)
-        VALUES ($1, $2, $3, $4, ",
+    "WITH ",
+    uploaded!(),
+    ", made AS (
+        INSERT INTO {schema}.file (id, directory, name, length, created, modified, version, blob, blob_length)
+        SELECT $1, $2, $3, $4, ",
     now!(),
     ", ",
     now!(),
-    ", 0) ON CONFLICT DO NOTHING RETURNING id
-    ), added AS (
+    ", 0, $7, CASE WHEN $7::uuid IS NULL THEN 0 ELSE $4 END
+        WHERE $7::uuid IS NULL OR EXISTS (SELECT 1 FROM uploaded)
+        ON CONFLICT DO NOTHING RETURNING id
+    ), ",
+    used!(),
+    ", added AS (
         INSERT INTO {schema}.part (file, start, bytes)
         SELECT $1, part.start, part.bytes FROM made, unnest($5, $6) AS part (start, bytes)
     )
@@ -41,23 +63,29 @@ pub const CREATE: &str = concat!(
 
 /// Creates a file, or replaces the one with its name: parameters as in [`CREATE`].
 pub const REPLACE: &str = concat!(
-    "WITH gone AS (
-        DELETE FROM {schema}.file WHERE directory = $2 AND name = $3 AND id <> $1 RETURNING id
+    "WITH ",
+    uploaded!(),
+    ", gone AS (
+        DELETE FROM {schema}.file WHERE directory = $2 AND name = $3 AND id <> $1
+            AND ($7::uuid IS NULL OR EXISTS (SELECT 1 FROM uploaded)) RETURNING id, blob
     ), ",
     rows_of_gone!(),
     ", made AS (
-        INSERT INTO {schema}.file (id, directory, name, length, created, modified, version)
+        INSERT INTO {schema}.file (id, directory, name, length, created, modified, version, blob, blob_length)
         SELECT $1, $2, $3, $4, ",
     now!(),
     ", ",
     now!(),
-    ", 0 FROM (SELECT count(*) FROM gone) AS done
-        WHERE NOT EXISTS (SELECT 1 FROM {schema}.file WHERE id = $1) RETURNING id
-    ), added AS (
+    ", 0, $7, CASE WHEN $7::uuid IS NULL THEN 0 ELSE $4 END FROM (SELECT count(*) FROM gone) AS done
+        WHERE NOT EXISTS (SELECT 1 FROM {schema}.file WHERE id = $1)
+            AND ($7::uuid IS NULL OR EXISTS (SELECT 1 FROM uploaded)) RETURNING id
+    ), ",
+    used!(),
+    ", added AS (
         INSERT INTO {schema}.part (file, start, bytes)
         SELECT $1, part.start, part.bytes FROM made, unnest($5, $6) AS part (start, bytes)
     )
-    SELECT id FROM gone"
+    SELECT id, blob FROM gone"
 );
 
 /// Adds parts to an unfinished file: id, starts and bytes.
@@ -69,10 +97,10 @@ pub const REMOVE_UNFINISHED: &str = concat!(
     "WITH gone AS (
         DELETE FROM {schema}.file WHERE directory = $1 AND modified < ",
     now!(),
-    " - $2 RETURNING id
+    " - $2 RETURNING id, blob
     ), ",
     rows_of_gone!(),
-    " SELECT id FROM gone"
+    " SELECT id, blob FROM gone"
 );
 
 /// The id of the file with a name.
@@ -88,26 +116,26 @@ pub const RENAME_NEW: &str =
 /// Gives a file, by its id, a directory and a name, whose file is removed.
 pub const RENAME_OVER: &str = concat!(
     "WITH gone AS (
-        DELETE FROM {schema}.file WHERE directory = $2 AND name = $3 AND id <> $1 RETURNING id
+        DELETE FROM {schema}.file WHERE directory = $2 AND name = $3 AND id <> $1 RETURNING id, blob
     ), ",
     rows_of_gone!(),
     ", renamed AS (
         UPDATE {schema}.file SET directory = $2, name = $3, version = version + 1
         FROM (SELECT count(*) FROM gone) AS done WHERE id = $1 RETURNING id
     )
-    SELECT EXISTS (SELECT 1 FROM renamed), (SELECT min(id::text) FROM gone)"
+    SELECT EXISTS (SELECT 1 FROM renamed), (SELECT min(id::text) FROM gone), EXISTS (SELECT 1 FROM gone WHERE blob IS NOT NULL)"
 );
 
 /// Removes the file with a name.
 pub const REMOVE: &str = concat!(
-    "WITH gone AS (DELETE FROM {schema}.file WHERE directory = $1 AND name = $2 RETURNING id), ",
+    "WITH gone AS (DELETE FROM {schema}.file WHERE directory = $1 AND name = $2 RETURNING id, blob), ",
     rows_of_gone!(),
-    " SELECT id FROM gone"
+    " SELECT id, blob FROM gone"
 );
 
 /// The beginnings of files of one directory: its path, their names, the limit.
 pub const READ: &str = "SELECT file.name, file.id, file.length, part.start,
-        substring(part.bytes FROM 1 FOR ($3 - part.start)::int)
+        substring(part.bytes FROM 1 FOR ($3 - part.start)::int), file.blob, file.blob_length
     FROM {schema}.file AS file
     LEFT JOIN {schema}.part AS part ON part.file = file.id AND part.start < $3
     WHERE file.directory = $1 AND file.name = ANY($2) ORDER BY file.name, part.start";
@@ -115,7 +143,7 @@ pub const READ: &str = "SELECT file.name, file.id, file.length, part.start,
 /// A range of a file, by its id: offset, end, and the offset less the longest part.
 pub const READ_RANGE: &str = "SELECT greatest(part.start, $2),
         substring(part.bytes FROM (greatest($2 - part.start, 0) + 1)::int
-            FOR ($3 - greatest(part.start, $2))::int)
+            FOR ($3 - greatest(part.start, $2))::int), file.blob, file.blob_length
     FROM {schema}.file AS file
     LEFT JOIN {schema}.part AS part ON part.file = file.id AND part.start < $3 AND part.start > $4
     WHERE file.id = $1 ORDER BY part.start";
@@ -123,7 +151,7 @@ pub const READ_RANGE: &str = "SELECT greatest(part.start, $2),
 /// As [`READ_RANGE`], by directory and name, which are the last parameters.
 pub const READ_RANGE_OF: &str = "SELECT greatest(part.start, $1),
         substring(part.bytes FROM (greatest($1 - part.start, 0) + 1)::int
-            FOR ($2 - greatest(part.start, $1))::int)
+            FOR ($2 - greatest(part.start, $1))::int), file.blob, file.blob_length
     FROM {schema}.file AS file
     LEFT JOIN {schema}.part AS part ON part.file = file.id AND part.start < $2 AND part.start > $3
     WHERE file.directory = $4 AND file.name = $5 ORDER BY part.start";
@@ -231,7 +259,7 @@ pub const TRUNCATE: &str = concat!(
     "WITH ",
     fenced!(),
     ", cut AS (
-        UPDATE {schema}.file SET length = $3, modified = ",
+        UPDATE {schema}.file SET length = $3, blob_length = least(blob_length, $3), modified = ",
     now!(),
     ", version = version + 1
         WHERE id = $1 AND ($2::uuid IS NULL OR EXISTS (SELECT 1 FROM fence)) RETURNING id
@@ -339,3 +367,35 @@ pub const BEAT: &str = concat!(
     LEFT JOIN {schema}.lock AS held ON held.owner = $1
     LEFT JOIN {schema}.file AS file ON file.id = held.file"
 );
+
+/// Notes an object before its upload begins: its id, and the bucket and the prefix.
+pub const BEGIN_UPLOAD: &str = concat!(
+    "INSERT INTO {schema}.blob (id, place, state, created) VALUES ($1, $2, 0, ",
+    now!(),
+    ") ON CONFLICT DO NOTHING"
+);
+
+/// Notes the id of an upload in parts: the object's id, and that of the upload.
+pub const NOTE_UPLOAD: &str = "UPDATE {schema}.blob SET upload = $2 WHERE id = $1 AND state = 0";
+
+/// Gives up an upload: the object's id.
+pub const GIVE_UP_UPLOAD: &str = "UPDATE {schema}.blob SET state = 2 WHERE id = $1 AND state = 0";
+
+/// The objects that are to be removed, with the ids of their uploads, and those whose upload never ended: the bucket and the prefix,
+/// the age of such an upload in µs, the most objects.
+pub const COLLECT: &str = concat!(
+    "WITH abandoned AS (
+        UPDATE {schema}.blob SET state = 2 WHERE place = $1 AND state = 0 AND created < ",
+    now!(),
+    " - $2 RETURNING id, upload
+    )
+    SELECT id, upload FROM abandoned
+    UNION SELECT id, upload FROM {schema}.blob WHERE place = $1 AND state = 2 LIMIT $3"
+);
+
+/// Forgets objects that were removed: their ids.
+pub const FORGET: &str = "DELETE FROM {schema}.blob WHERE id = ANY($1) AND state = 2";
+
+/// The bucket and the prefix of an object that a file has: its id.
+pub const PLACE_OF_BLOB: &str = "SELECT blob.place FROM {schema}.file AS file
+    JOIN {schema}.blob AS blob ON blob.id = file.blob WHERE file.blob = $1";

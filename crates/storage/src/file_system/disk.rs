@@ -14,6 +14,8 @@ use super::{
 
 use tasks::LONG;
 
+use crate::atomic_file::Pieces;
+
 /// The result of a file operation.
 pub type FileResult<T> = std::result::Result<T, FileError>;
 
@@ -139,6 +141,15 @@ pub trait Disk: Send + Sync + 'static {
     /// See [`FileSystem::create_unnamed`].
     fn create_unnamed(&self, _path: &Path, _contents: &[u8], _sync: bool) -> FileResult<bool> {
         Ok(false)
+    }
+    /// Creates a file of pieces, which readers see whole or not at all, under a name that must be free. Gives the pieces back if
+    /// the file system cannot do this without a temporary name.
+    fn create_of_pieces(
+        &self,
+        _path: &Path,
+        pieces: Pieces,
+    ) -> std::result::Result<FileResult<()>, Pieces> {
+        Err(pieces)
     }
     /// See [`FileSystem::rename_new`].
     fn rename_new(&self, from: &Path, to: &Path) -> FileResult<()>;
