@@ -184,6 +184,47 @@ interface StorageUse {
     /** What was asked of the database; absent without the option `storage`. */
     storage?: StorageStats;
 }
+/** A bucket in which large tool outputs and other long files are kept, beside the database of `storage`. */
+interface BlobsOptions {
+    /**
+     * The bucket and a prefix for all objects: `'s3://bucket/prefix'` for S3 and services that speak its protocol,
+     * `'gs://bucket/prefix'` for Google Cloud Storage, `'az://container/prefix'` for Azure.
+     */
+    url: string;
+    /**
+     * The address of the service, for S3 on a server of your own, such as `'https://minio.example:9000'`. `AWS_ENDPOINT_URL` is used
+     * without it.
+     */
+    endpoint?: string | null | undefined;
+    /** The region of an S3 bucket. Without it, `AWS_REGION` is used, or `us-east-1`. */
+    region?: string | null | undefined;
+    /** The storage account of an Azure container. Without it, `AZURE_STORAGE_ACCOUNT_NAME` is used. */
+    account?: string | null | undefined;
+    /**
+     * Returns credentials, again when they expire. The providers of `@aws-sdk/credential-providers` can be passed. Without it, those of
+     * the environment and the machine are used: `AWS_ACCESS_KEY_ID` and the like, web identities, roles of ECS, EKS and EC2;
+     * `GOOGLE_APPLICATION_CREDENTIALS`; `AZURE_STORAGE_ACCOUNT_KEY` and the like.
+     */
+    credentials?: (() => BlobsCredentials | Promise<BlobsCredentials>) | null | undefined;
+    /**
+     * Whether an endpoint on another machine may be used without encryption. Endpoints on this machine may always.
+     * @default false
+     */
+    allowHttp?: boolean | null | undefined;
+}
+/** Credentials of a bucket: `accessKeyId` and `secretAccessKey` for S3, `token` for Google Cloud Storage and Azure. */
+interface BlobsCredentials {
+    /** The id of the access key. */
+    accessKeyId?: string | undefined;
+    /** The secret of the access key. */
+    secretAccessKey?: string | undefined;
+    /** The token of a temporary access key. */
+    sessionToken?: string | undefined;
+    /** An OAuth 2.0 access token. */
+    token?: string | undefined;
+    /** When they expire. Without it, they are asked for every five minutes. */
+    expiration?: Date | undefined;
+}
 /** Options of encrypted connections to a database. */
 interface StorageTlsOptions {
     /** Certificates in the PEM format. */
@@ -196,6 +237,8 @@ interface StorageTlsOptions {
 interface CopyPlaces {
     /** The database; without it, the local disk. */
     storage?: string | StorageOptions | null | undefined;
+    /** The bucket with long outputs beside the database, as for the classes: its URL, or options. Needs `storage`. */
+    blobs?: string | BlobsOptions | null | undefined;
     /** The directory of a `ContextManager`: outputs with their bytes and handles, and the sessions that are not over. */
     contextDir?: string | null | undefined;
     /** The `path` of a `ContextHistory`. */
@@ -453,6 +496,11 @@ interface ContextHistoryOptions {
      * database sees it. `path` then names the history; options of files are refused.
      */
     storage?: string | StorageOptions | null | undefined;
+    /**
+     * The bucket of the other classes. Accepted so that all classes can be given the same options; it has no effect, since the lines of a
+     * history are in the database. Needs `storage`.
+     */
+    blobs?: string | BlobsOptions | null | undefined;
     /** A file system that is used instead of the local disk. */
     fileSystem?: IFileSystem | null | undefined;
     /**
@@ -1091,6 +1139,11 @@ interface ContextManagerOptions {
      * See docs/guides/fleet.md.
      */
     storage?: string | StorageOptions | null | undefined;
+    /**
+     * A bucket of S3, Google Cloud Storage or Azure, by its URL (`'s3://bucket/prefix'`) or with options: outputs of more than 256 KiB are
+     * objects in it, in place of rows of the database. Needs `storage`. Give every process that uses the namespace the same bucket.
+     */
+    blobs?: string | BlobsOptions | null | undefined;
     /**
      * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
      * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
@@ -2188,6 +2241,12 @@ interface RepoMemoryOptions extends RepoHashOptions {
      */
     storage?: string | StorageOptions | null | undefined;
     /**
+     * A bucket of S3, Google Cloud Storage or Azure, by its URL (`'s3://bucket/prefix'`) or with options: memories and caches of symbols of
+     * more than 256 KiB are objects in it, in place of rows of the database. Needs `storage`. Give every process that uses the namespace the
+     * same bucket.
+     */
+    blobs?: string | BlobsOptions | null | undefined;
+    /**
      * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
      * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
      * call may still take effect.
@@ -2486,7 +2545,7 @@ type RepoMemoryMigration = ({
     /** The hash under which the repository's memory was stored. */
     fromRepoHash: string;
     fromWorkspace?: null | undefined;
-}) & Omit<RepoMemoryOptions, 'onDebug' | 'storage' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'> & {
+}) & Omit<RepoMemoryOptions, 'onDebug' | 'storage' | 'blobs' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'> & {
     /** The folder in which the repository is now. */
     workspace: string;
 };
@@ -2712,6 +2771,11 @@ interface StateStoreOptions {
      * docs/guides/fleet.md.
      */
     storage?: string | StorageOptions | null | undefined;
+    /**
+     * The bucket of the other classes. Accepted so that all classes can be given the same options; it has no effect, since values are in
+     * the database. Needs `storage`.
+     */
+    blobs?: string | BlobsOptions | null | undefined;
     /**
      * A prefix for all namespaces of this store: it is added to every namespace that is passed, and removed from every one that is
      * returned.
@@ -3155,6 +3219,12 @@ interface ContextStoreOptions {
      * See docs/guides/fleet.md.
      */
     storage?: string | StorageOptions | null | undefined;
+    /**
+     * A bucket of S3, Google Cloud Storage or Azure, by its URL (`'s3://bucket/prefix'`) or with options: entries and indexes of more than
+     * 256 KiB are objects in it, in place of rows of the database. Needs `storage`. Give every process that uses the namespace the same
+     * bucket.
+     */
+    blobs?: string | BlobsOptions | null | undefined;
     /**
      * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
      * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
@@ -4084,4 +4154,4 @@ declare function createToolRecorder<Task extends TaskId = number>(target: Contex
 declare function toText({ success, value, message }: ToolResult): string;
 
 export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, DEFAULT_STATE_PATH, RepoMemory, StateStore, autoRecord, contextStoreTools, contextTools, copyStorage, createToolRecorder, readContextTool, redact, redactStream, redactValue, summariseStep, toText };
-export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFiles, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, CopyPlaces, CopyReport, CopyStorageOptions, CopyStorageReport, Decision, DecisionInput, Embed, EmbedOptions, Embedder, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, ImportRecordOptions, ImportedRecord, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StorageOptions, StorageStats, StorageTlsOptions, StorageUse, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };
+export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BlobsCredentials, BlobsOptions, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFiles, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, CopyPlaces, CopyReport, CopyStorageOptions, CopyStorageReport, Decision, DecisionInput, Embed, EmbedOptions, Embedder, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, ImportRecordOptions, ImportedRecord, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StorageOptions, StorageStats, StorageTlsOptions, StorageUse, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };

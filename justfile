@@ -39,6 +39,12 @@ storm rounds="5": build
         || exit 1; \
     done
 
+# The tests of outputs, findings and memories on a database, with a bucket on a server of S3's protocol, such as SeaweedFS: its address, and a
+# bucket that AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY may use.
+fleet-bucket endpoint bucket: build
+    AGENT_CONTEXT_TEST_BLOBS='{"url":"s3://{{bucket}}/tests","endpoint":"{{endpoint}}"}' \
+        node --import tsx --test __test__/fleet.files.test.ts __test__/fleet.suites.test.ts
+
 # Side-by-side benchmarks; `just bench --quick` takes a minute.
 bench *parameters:
     npm run bench -- {{parameters}}

@@ -16,7 +16,7 @@ import {
   StateStore,
 } from '../dist/index.js'
 import { MemoryFileSystem, rejectsWith, throwsWith } from './support/fixtures.ts'
-import { hasPostgres, type PostgresServer, startPostgres } from './support/postgres.ts'
+import { hasPostgres, type PostgresServer, startPostgres, testBlobs } from './support/postgres.ts'
 import { holds, PATIENT, run, start } from './support/processes.ts'
 
 const HASH = '0123456789abcdef'.repeat(4)
@@ -25,11 +25,7 @@ describe('storage in place of files', PATIENT, () => {
   let server: PostgresServer | undefined
   let storage = ''
   // `fleet.blobs.test.ts` runs this file once more with a bucket.
-  const bucket = process.env['AGENT_CONTEXT_TEST_BLOBS']
-  const place = (): { storage: string; blobs?: BlobsOptions } => ({
-    storage,
-    ...(bucket === undefined ? {} : { blobs: JSON.parse(bucket) as BlobsOptions }),
-  })
+  const place = (): { storage: string; blobs?: BlobsOptions } => ({ storage, ...testBlobs })
   const home = process.env['HOME']
   let empty = ''
 

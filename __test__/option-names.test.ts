@@ -142,6 +142,12 @@ const OPTIONS: Readonly<Record<string, readonly Call[]>> = {
   ContextToolsOptions: [call((given, { manager }) => contextTools(manager, given))],
   ContextStoreToolsOptions: [call((given, { store }) => contextStoreTools(store, given))],
   ContextHistoryOptions: [call((given) => new ContextHistory(given))],
+  BlobsOptions: [
+    at('blobs.', (given) => {
+      const blobs = { url: 's3://bucket', ...given }
+      return new ContextHistory({ storage: 'postgres://localhost/none', blobs })
+    }),
+  ],
   StorageOptions: [
     at('storage.', (given) => new ContextHistory({ storage: { url: 'postgres://localhost/none', ...given } })),
   ],

@@ -9,20 +9,25 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { StateStore } from '../../dist/index.js'
+import { type BlobsOptions, StateStore } from '../../dist/index.js'
 
 /** Where Debian puts the programs of each version. */
 const DEBIAN = '/usr/lib/postgresql'
 const OPTIONS = '-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200'
 
-const { AGENT_CONTEXT_TEST_DATABASE, CI } = process.env
+const { AGENT_CONTEXT_TEST_BLOBS, AGENT_CONTEXT_TEST_DATABASE, CI } = process.env
 
 /** The URL of a database for all tests of a run, which a parent process has started. */
 export const testDatabase: string | undefined = AGENT_CONTEXT_TEST_DATABASE || undefined
 
-/** The option `storage` for tests that are run once more on `testDatabase`. */
-export function inDatabase(options: { fileSystem?: unknown }): { storage?: string } {
-  return testDatabase === undefined || (options.fileSystem ?? undefined) !== undefined ? {} : { storage: testDatabase }
+/** The bucket beside the database for tests that are run once more. */
+export const testBlobs: { blobs?: BlobsOptions } =
+  AGENT_CONTEXT_TEST_BLOBS === undefined ? {} : { blobs: JSON.parse(AGENT_CONTEXT_TEST_BLOBS) as BlobsOptions }
+
+/** The options `storage` and `blobs` for tests that are run once more on `testDatabase`. */
+export function inDatabase(options: { fileSystem?: unknown }): { storage?: string; blobs?: BlobsOptions } {
+  const hasFileSystem = (options.fileSystem ?? undefined) !== undefined
+  return testDatabase === undefined || hasFileSystem ? {} : { storage: testDatabase, ...testBlobs }
 }
 
 /** Whether the objects of tests keep files on disk. If not, they are in `testDatabase`, which has no links, modes or empty directories. */

@@ -25,7 +25,7 @@ const MAX_VALUE_BYTES = 1_000_000_000
 
 /** One of the two sides. */
 interface Side {
-  readonly given: CopyPlaces['storage']
+  readonly given: Pick<CopyPlaces, 'storage' | 'blobs'>
   readonly storage: Storage | undefined
   readonly paths: ReadonlyMap<Part, string>
 }
@@ -104,7 +104,7 @@ function checkCopy(options: CopyStorageOptions): Copy {
 
 function sideOf(places: CopyPlaces, name: string): Side {
   const given = copyPlaces(places, name)
-  const storage = optional(given.storage, `${name}.storage`, checkStorage)
+  const storage = checkStorage(given, `${name}.`)
   const paths = new Map<Part, string>()
   for (const part of PARTS) {
     const path = optional(given[part], `${name}.${part}`, checkFilled)
@@ -112,7 +112,8 @@ function sideOf(places: CopyPlaces, name: string): Side {
       paths.set(part, path)
     }
   }
-  return { given: given.storage, storage, paths }
+  const { storage: database = null, blobs = null } = given
+  return { given: { storage: database, blobs }, storage, paths }
 }
 
 const COPIES: Readonly<Record<Part, (copy: Copy, from: string, to: string) => Promise<CopyReport>>> = {
@@ -120,7 +121,7 @@ const COPIES: Readonly<Record<Part, (copy: Copy, from: string, to: string) => Pr
   memory: (copy, from, to) => copyFiles(copy, 'memories', from, to),
   async store(copy, from, to) {
     // Completes a change that a process left unfinished.
-    const store = new ContextStore({ agent: AGENT, path: from, storage: copy.from.given })
+    const store = new ContextStore({ agent: AGENT, path: from, ...copy.from.given })
     await store.list({ limit: 1, signal: copy.signal })
     await store.close()
     return copyFiles(copy, 'store', from, to)
@@ -146,8 +147,8 @@ async function copyFiles(copy: Copy, kind: string, from: string, to: string): Pr
 
 async function copyEntries(copy: Copy, from: string, to: string): Promise<CopyReport> {
   const { overwrite, dryRun, signal } = copy
-  const source = new ContextHistory({ path: from, storage: copy.from.given })
-  const target = new ContextHistory({ path: to, storage: copy.to.given })
+  const source = new ContextHistory({ path: from, ...copy.from.given })
+  const target = new ContextHistory({ path: to, ...copy.to.given })
   refuseSame(copy, source.path, target.path)
   try {
     const report = await copyHistory(source, target, dryRun, signal)
@@ -169,8 +170,8 @@ async function copyEntries(copy: Copy, from: string, to: string): Promise<CopyRe
 async function copyItems(copy: Copy, from: string, to: string): Promise<CopyReport> {
   const { overwrite, dryRun, signal } = copy
   const limits = { maxValueBytes: MAX_VALUE_BYTES, redaction: false } as const
-  const source = new StateStore({ ...limits, path: from, storage: copy.from.given })
-  const target = new StateStore({ ...limits, path: to, storage: copy.to.given })
+  const source = new StateStore({ ...limits, path: from, ...copy.from.given })
+  const target = new StateStore({ ...limits, path: to, ...copy.to.given })
   refuseSame(copy, source.path, target.path)
   try {
     // Reading would create the file.
@@ -199,10 +200,9 @@ function refuseSame({ from, to }: Copy, source: string, target: string): void {
 }
 
 /** Both databases may ask for passwords. */
-const hooksOf = ({ from, to }: Copy): Hooks & { readonly others: unknown } => ({
+const hooksOf = ({ from, to }: Copy): Hooks => ({
   fileSystem: undefined,
   onDebug: undefined,
   redaction: undefined,
-  passwords: from.storage?.passwords,
-  others: to.storage?.passwords,
+  passwords: [...(from.storage?.passwords ?? []), ...(to.storage?.passwords ?? [])],
 })

@@ -5,6 +5,7 @@ import type { CopyPlaces, CopyStorageOptions } from './types.ts'
 
 export const copyPlaces = knownOptions<CopyPlaces>('CopyPlaces', {
   storage: true,
+  blobs: true,
   contextDir: true,
   history: true,
   store: true,

@@ -1,12 +1,14 @@
 /** Public types of `copyStorage`. */
 
 import type { CancellationOptions } from '../arguments/types.ts'
-import type { StorageOptions } from '../storage/types.ts'
+import type { BlobsOptions, StorageOptions } from '../storage/types.ts'
 
 /** The places that `copyStorage` reads or writes. Without `storage` they are paths on the local disk, with it names in the database. */
 export interface CopyPlaces {
   /** The database; without it, the local disk. */
   storage?: string | StorageOptions | null | undefined
+  /** The bucket with long outputs beside the database, as for the classes: its URL, or options. Needs `storage`. */
+  blobs?: string | BlobsOptions | null | undefined
   /** The directory of a `ContextManager`: outputs with their bytes and handles, and the sessions that are not over. */
   contextDir?: string | null | undefined
   /** The `path` of a `ContextHistory`. */

@@ -24,9 +24,9 @@ export interface StorageChoice {
 
 const passwordSource = sourcesOf((password: string) => password)
 
-/** Checks the options `storage` and `blobs`. Opens no connection. */
-export function checkStorage(choice: StorageChoice): Storage | undefined {
-  const storage = optional(choice.storage, 'storage', checkDatabase)
+/** Checks the options `storage` and `blobs`, whose names begin with `prefix` in errors. Opens no connection. */
+export function checkStorage(choice: StorageChoice, prefix = ''): Storage | undefined {
+  const storage = optional(choice.storage, `${prefix}storage`, checkDatabase)
   const blobs = choice.blobs ?? undefined
   if (blobs === undefined) {
     return storage
@@ -34,10 +34,10 @@ export function checkStorage(choice: StorageChoice): Storage | undefined {
   if (storage === undefined) {
     throw contextError(
       'ERR_CONTEXT_INVALID_ARGUMENT',
-      'blobs needs storage, the database that refers to its objects; pass both',
+      `${prefix}blobs needs ${prefix}storage, the database that refers to its objects; pass both`,
     )
   }
-  const credentials = useBlobs(storage.native, blobs, 'blobs')
+  const credentials = useBlobs(storage.native, blobs, `${prefix}blobs`)
   return credentials === undefined ? storage : { ...storage, passwords: [...storage.passwords, credentials] }
 }
 
