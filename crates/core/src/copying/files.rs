@@ -293,3 +293,122 @@ async fn refuse_pending_change(from: &Tree, root: &Path) -> Result<()> {
 fn unreadable(path: &Path, error: FileError) -> Error {
     Error::from_file("read", path, "from or to", error)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use storage::LocalDisk;
+
+    use super::*;
+
+    const CONTEXT: &str = "tool_0123456789ab_1700000000000_0_0123456789abcdef";
+
+    fn tree(directory: &Path) -> Tree {
+        Tree { file_system: Arc::new(LocalDisk), directory: directory.to_owned() }
+    }
+
+    async fn copy(kind: FileKind, from: &Path, to: &Path, overwrite: bool) -> CopyReport {
+        let policy = CopyPolicy { overwrite, dry_run: false };
+        copy_files(kind, tree(from), tree(to), policy).await.unwrap()
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[tokio::test]
+    async fn contexts_and_sessions_are_copied_and_what_processes_leave_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::create_dir(&from).unwrap();
+        let kept = [
+            format!("{CONTEXT}.json"),
+            format!("{CONTEXT}.bin"),
+            layout::session("s"),
+            layout::ANSWER_KEY.to_owned(),
+        ];
+        let left = [
+            layout::HANDLES.to_owned(),
+            layout::lease("0123456789abcdef"),
+            layout::temporary("0123456789abcdef", 1),
+            "notes.txt".to_owned(),
+        ];
+        for name in kept.iter().chain(&left) {
+            fs::write(from.join(name), name).unwrap();
+        }
+        let report = copy(FileKind::Contexts, &from, &to, false).await;
+        assert_eq!((report.copied, report.conflicts), (4, 0));
+        let mut expected = kept.to_vec();
+        expected.sort();
+        assert_eq!(names(&to), expected);
+        assert_eq!(copy(FileKind::Contexts, &from, &to, false).await.already_there, 4);
+    }
+
+    #[tokio::test]
+    async fn a_session_keeps_its_later_use_and_a_context_its_contents() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        let record =
+            |used: i64| format!(r#"{{"id":"s","createdAt":1,"lastUsedAt":{used},"keepPaused":9}}"#);
+        let (session, context) = (layout::session("s"), format!("{CONTEXT}.json"));
+        for (directory, used, text) in [(&from, 5, "one"), (&to, 7, "two")] {
+            fs::create_dir(directory).unwrap();
+            fs::write(directory.join(&session), record(used)).unwrap();
+            fs::write(directory.join(&context), text).unwrap();
+        }
+        let report = copy(FileKind::Contexts, &from, &to, false).await;
+        assert_eq!((report.copied, report.already_there), (0, 1));
+        assert_eq!(report.conflicting, [context.clone()]);
+        fs::write(from.join(&session), record(8)).unwrap();
+        let report = copy(FileKind::Contexts, &from, &to, true).await;
+        assert_eq!((report.copied, report.replaced, report.conflicts), (2, 2, 0));
+        assert_eq!(fs::read_to_string(to.join(&session)).unwrap(), record(8));
+        assert_eq!(fs::read_to_string(to.join(&context)).unwrap(), "one");
+    }
+
+    #[tokio::test]
+    async fn entries_and_memories_are_found_at_their_depth() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        let hash = "ab".repeat(32);
+        for path in [
+            "me/20260221T143022-a.md".to_owned(),
+            "me/session/20260221T143022-b.md".to_owned(),
+            "me/session/deeper/20260221T143022-c.md".to_owned(),
+            ".hidden/20260221T143022-d.md".to_owned(),
+            layout::STORE_INDEX.to_owned(),
+            format!("repos/{hash}/memory.json"),
+            format!("repos/{hash}/indexes/x.index"),
+        ] {
+            let path = from.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "text").unwrap();
+        }
+        assert_eq!(copy(FileKind::Store, &from, &to, false).await.copied, 2);
+        assert_eq!(copy(FileKind::Memories, &from, &to, false).await.copied, 1);
+        assert_eq!(names(&to.join("me/session")), ["20260221T143022-b.md"]);
+        // A log that continues the copied one replaces it.
+        let summaries = format!("repos/{hash}/summaries.jsonl");
+        fs::write(from.join(&summaries), "one\n").unwrap();
+        assert_eq!(copy(FileKind::Memories, &from, &to, false).await.copied, 1);
+        fs::write(from.join(&summaries), "one\ntwo\n").unwrap();
+        assert_eq!(copy(FileKind::Memories, &from, &to, false).await.replaced, 1);
+        fs::write(from.join(&summaries), "two\n").unwrap();
+        assert_eq!(copy(FileKind::Memories, &from, &to, false).await.conflicts, 1);
+    }
+
+    #[tokio::test]
+    async fn an_unfinished_change_of_a_store_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(layout::STORE_JOURNAL), "{}").unwrap();
+        let (from, to) = (tree(folder.path()), tree(&folder.path().join("to")));
+        let refused = copy_files(FileKind::Store, from, to, CopyPolicy::default()).await;
+        assert_eq!(refused.unwrap_err().code, Code::Conflict);
+    }
+}
