@@ -11,7 +11,10 @@ use storage::{
     DirectorySync, Durability, FileError, FileResult, FileSystem, Payload, Target, create_file,
     layout, replace_file,
 };
-use tokio::task::JoinSet;
+use tokio::{
+    sync::Semaphore,
+    task::{JoinError, JoinSet},
+};
 
 use super::{
     CopyPolicy, CopyReport,
@@ -25,7 +28,9 @@ use crate::{
 };
 
 /// The files that are copied at the same time.
-const AT_ONCE: usize = 8;
+const AT_ONCE: u32 = 8;
+/// A file is in memory while it is copied: a longer one is copied alone.
+const LONG: u64 = 8 * 1024 * 1024;
 
 /// A place of files.
 #[derive(Clone)]
@@ -46,6 +51,13 @@ enum Outcome {
         is_replacement: bool,
     },
     Conflict,
+}
+
+type Ended = std::result::Result<Result<(SelectedFile, Outcome)>, JoinError>;
+
+/// How many of the files that are copied at the same time it counts for.
+fn weight_of(file: &SelectedFile) -> u32 {
+    if file.length.is_some_and(|length| length <= LONG) { 1 } else { AT_ONCE }
 }
 
 struct Copier {
@@ -87,30 +99,31 @@ pub async fn copy_files(
     let synchronisation = DirectorySync::default();
     let copier = Arc::new(Copier { from, to, policy, root, synchronisation });
     let lengths = copier.lengths(&listed).await?;
+    let permits = Arc::new(Semaphore::new(AT_ONCE as usize));
     for stage in 0..STAGES {
-        let mut files = listed.iter().filter(|file| file.stage == stage).cloned();
         let mut running = JoinSet::new();
-        loop {
-            while running.len() < AT_ONCE
-                && let Some(file) = files.next()
-            {
-                let (copier, length) =
-                    (Arc::clone(&copier), lengths.get(&file.relative()).copied());
-                running.spawn(async move {
-                    let outcome = copier.copy(&file, length).await;
-                    outcome.map(|outcome| (file, outcome))
-                });
+        for file in listed.iter().filter(|file| file.stage == stage).cloned() {
+            let (copier, length) = (Arc::clone(&copier), lengths.get(&file.relative()).copied());
+            let permit = Arc::clone(&permits).acquire_many_owned(weight_of(&file)).await;
+            running.spawn(async move {
+                let _permit = permit;
+                let outcome = copier.copy(&file, length).await;
+                outcome.map(|outcome| (file, outcome))
+            });
+            while let Some(ended) = running.try_join_next() {
+                report.add(ended)?;
             }
-            let Some(ended) = running.join_next().await else { break };
-            let (file, outcome) = ended.map_err(|error| Error::internal(error.to_string()))??;
-            report.add(&file, outcome);
+        }
+        while let Some(ended) = running.join_next().await {
+            report.add(ended)?;
         }
     }
     Ok(report)
 }
 
 impl CopyReport {
-    fn add(&mut self, file: &SelectedFile, outcome: Outcome) {
+    fn add(&mut self, ended: Ended) -> Result<()> {
+        let (file, outcome) = ended.map_err(|error| Error::internal(error.to_string()))??;
         match outcome {
             Outcome::Gone => {}
             Outcome::AlreadyThere => self.already_there += 1,
@@ -121,6 +134,7 @@ impl CopyReport {
             }
             Outcome::Conflict => self.add_conflict(file.relative().to_string_lossy().into_owned()),
         }
+        Ok(())
     }
 }
 
