@@ -86,8 +86,7 @@ async function contentsOf({ storage, ...place }: Place): Promise<Contents> {
   const pointers = (await manager.listContexts()).sort((a, b) => (a.filename < b.filename ? -1 : 1))
   const outputs = await Promise.all(
     pointers.map(async ({ filepath: _, handle = '', ...pointer }) => {
-      const { filepath: __, ...context } = await manager.loadContext(handle)
-      return [pointer, handle, context]
+      return [pointer, handle, await manager.loadContext(handle)]
     }),
   )
   const sessions = (await manager.sessions()).map(({ id, state, contexts }) => ({ id, state, contexts }))
