@@ -16,7 +16,7 @@ import {
 } from './support/command-line.ts'
 import { connect } from './support/mcp.ts'
 import { hasPostgres, type PostgresServer, startPostgres } from './support/postgres.ts'
-import { PATIENT } from './support/processes.ts'
+import { holds, PATIENT } from './support/processes.ts'
 
 const password = ['pass', 'word', '-of-tests'].join('')
 const UNREACHABLE = `postgres://agent:${password}@127.0.0.1:1/db?connect_timeout=1`
@@ -60,7 +60,7 @@ describe('URLs of databases', () => {
       `postgres://a:x@${password}@host/db`,
       `postgres://h/d?password=${password}`,
     ]) {
-      assert.ok(!databaseName(url).includes(password), url)
+      holds(!databaseName(url).includes(password), url)
     }
   })
 })
@@ -109,7 +109,7 @@ describe('the command line on a database', PATIENT, () => {
     const words = ['offload', '--tool', 'npm_test', '--session', 'nightly', '--threshold', '100']
     const log = 'connection refused by 10.0.0.1\n'.repeat(100)
     const stored = await agentContextJson<{ handle: string; filepath: string }>(root, words, on(one, { input: log }))
-    assert.ok(stored.filepath.startsWith('/.agent/context/'), stored.filepath)
+    holds(stored.filepath.startsWith('/.agent/context/'), stored.filepath)
     const { items } = await agentContextJson<{ items: { handle: string; filename: string }[] }>(root, ['list'], on(two))
     const [item] = items
     assert.equal(item?.handle, stored.handle)
@@ -223,7 +223,7 @@ describe('the command line on a database', PATIENT, () => {
     assert.deepEqual(schemaProblems(report, 'verify'), [])
     const checks = await agentContextJson<{ isHealthy: boolean; items: { name: string }[] }>(root, ['doctor'], on(one))
     assert.equal(checks.isHealthy, true)
-    assert.ok(checks.items.some(({ name }) => name === 'database'))
+    holds(checks.items.some(({ name }) => name === 'database'))
     assert.deepEqual(schemaProblems(checks, 'doctor'), [])
     assert.equal(
       server?.sql("SELECT count(*) FROM agent_context.file WHERE directory LIKE '/agent-context-doctor%'").trim(),
@@ -303,7 +303,7 @@ describe('the command line on a database', PATIENT, () => {
       const refused = await agentContext(root, ['list'], own)
       assert.equal(refused.code, 2)
       assert.match(refused.stderr, /AGENT_CONTEXT_STORAGE/)
-      assert.ok(!refused.stderr.includes(password))
+      holds(!refused.stderr.includes(password))
     } finally {
       rmSync(file, { force: true })
     }
@@ -318,12 +318,12 @@ describe('the command line on a database', PATIENT, () => {
         const environment = { ...NO_PLACES, AGENT_CONTEXT_STORAGE: url }
         const { stdout, stderr, code } = await agentContext(root, words, { environment })
         assert.notEqual(code, 0, words.join(' '))
-        assert.ok(!`${stdout}${stderr}`.includes(password), `${words.join(' ')}\n${stdout}${stderr}`)
+        holds(!`${stdout}${stderr}`.includes(password), `${words.join(' ')}\n${stdout}${stderr}`)
       }
     }
     const given = await agentContext(root, ['list', '--storage', UNREACHABLE], { environment: NO_PLACES })
     assert.equal(given.code, 2)
-    assert.ok(!given.stderr.includes(password))
+    holds(!given.stderr.includes(password))
   })
 
   it('doctor reports a database that cannot be reached, once', PATIENT, async () => {
@@ -332,6 +332,6 @@ describe('the command line on a database', PATIENT, () => {
     assert.equal(code, 1)
     assert.match(stdout, /✗ database +.*127\.0\.0\.1:1/)
     assert.match(stdout, /1 error/)
-    assert.ok(!stdout.includes(password))
+    holds(!stdout.includes(password))
   })
 })

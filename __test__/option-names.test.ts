@@ -13,6 +13,7 @@ import {
   ContextStore,
   contextStoreTools,
   contextTools,
+  copyStorage,
   createToolRecorder,
   RepoMemory,
   readContextTool,
@@ -156,6 +157,16 @@ const OPTIONS: Readonly<Record<string, readonly Call[]>> = {
       const tls = { ...given, ca: rootCertificates[0] ?? '' }
       return new ContextHistory({ storage: { url: 'postgres://localhost/none', tls } })
     }),
+  ],
+  CopyStorageOptions: [
+    call((given, { directory }) =>
+      copyStorage({ ...given, from: { state: `${directory}/none.db` }, to: { state: `${directory}/other.db` } }),
+    ),
+  ],
+  CopyPlaces: [
+    at('from.', (given, { directory }) =>
+      copyStorage({ from: { ...given, state: `${directory}/none.db` }, to: { state: `${directory}/other.db` } }),
+    ),
   ],
   AppendOptions: [
     // `null` is a value of `ifLast`: it holds for an empty history.

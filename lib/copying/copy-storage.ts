@@ -62,18 +62,22 @@ interface Copy {
  * `ERR_CONTEXT_ACCESS`; what was copied until then stays
  */
 export async function copyStorage(options: CopyStorageOptions): Promise<CopyStorageReport> {
-  try {
-    const copy = checkCopy(options)
-    const report: CopyStorageReport = {}
-    for (const part of PARTS) {
-      const from = copy.from.paths.get(part)
-      const to = copy.to.paths.get(part) ?? from
-      if (from !== undefined && to !== undefined) {
-        copy.signal?.throwIfAborted()
-        report[part] = await COPIES[part](copy, from, to)
-      }
+  const copy = checkedCopy(options)
+  const report: CopyStorageReport = {}
+  for (const part of PARTS) {
+    const from = copy.from.paths.get(part)
+    const to = copy.to.paths.get(part) ?? from
+    if (from !== undefined && to !== undefined) {
+      copy.signal?.throwIfAborted()
+      report[part] = await COPIES[part](copy, from, to)
     }
-    return report
+  }
+  return report
+}
+
+function checkedCopy(options: CopyStorageOptions): Copy {
+  try {
+    return checkCopy(options)
   } catch (error) {
     throw asContextError(error, 'copyStorage', 'options')
   }

@@ -11,7 +11,10 @@ use storage::{
     DirectorySync, Durability, FileError, FileResult, FileSystem, Payload, Target, create_file,
     layout, replace_file,
 };
-use tokio::task::JoinSet;
+use tokio::{
+    sync::Semaphore,
+    task::{JoinError, JoinSet},
+};
 
 use super::{
     CopyPolicy, CopyReport,
@@ -25,7 +28,9 @@ use crate::{
 };
 
 /// The files that are copied at the same time.
-const AT_ONCE: usize = 8;
+const AT_ONCE: u32 = 8;
+/// A file is in memory while it is copied: a longer one is copied alone.
+const LONG: u64 = 8 * 1024 * 1024;
 
 /// A place of files.
 #[derive(Clone)]
@@ -46,6 +51,13 @@ enum Outcome {
         is_replacement: bool,
     },
     Conflict,
+}
+
+type Ended = std::result::Result<Result<(SelectedFile, Outcome)>, JoinError>;
+
+/// How many of the files that are copied at the same time it counts for.
+fn weight_of(file: &SelectedFile) -> u32 {
+    if file.length.is_some_and(|length| length <= LONG) { 1 } else { AT_ONCE }
 }
 
 struct Copier {
@@ -87,30 +99,31 @@ pub async fn copy_files(
     let synchronisation = DirectorySync::default();
     let copier = Arc::new(Copier { from, to, policy, root, synchronisation });
     let lengths = copier.lengths(&listed).await?;
+    let permits = Arc::new(Semaphore::new(AT_ONCE as usize));
     for stage in 0..STAGES {
-        let mut files = listed.iter().filter(|file| file.stage == stage).cloned();
         let mut running = JoinSet::new();
-        loop {
-            while running.len() < AT_ONCE
-                && let Some(file) = files.next()
-            {
-                let (copier, length) =
-                    (Arc::clone(&copier), lengths.get(&file.relative()).copied());
-                running.spawn(async move {
-                    let outcome = copier.copy(&file, length).await;
-                    outcome.map(|outcome| (file, outcome))
-                });
+        for file in listed.iter().filter(|file| file.stage == stage).cloned() {
+            let (copier, length) = (Arc::clone(&copier), lengths.get(&file.relative()).copied());
+            let permit = Arc::clone(&permits).acquire_many_owned(weight_of(&file)).await;
+            running.spawn(async move {
+                let _permit = permit;
+                let outcome = copier.copy(&file, length).await;
+                outcome.map(|outcome| (file, outcome))
+            });
+            while let Some(ended) = running.try_join_next() {
+                report.add(ended)?;
             }
-            let Some(ended) = running.join_next().await else { break };
-            let (file, outcome) = ended.map_err(|error| Error::internal(error.to_string()))??;
-            report.add(&file, outcome);
+        }
+        while let Some(ended) = running.join_next().await {
+            report.add(ended)?;
         }
     }
     Ok(report)
 }
 
 impl CopyReport {
-    fn add(&mut self, file: &SelectedFile, outcome: Outcome) {
+    fn add(&mut self, ended: Ended) -> Result<()> {
+        let (file, outcome) = ended.map_err(|error| Error::internal(error.to_string()))??;
         match outcome {
             Outcome::Gone => {}
             Outcome::AlreadyThere => self.already_there += 1,
@@ -121,6 +134,7 @@ impl CopyReport {
             }
             Outcome::Conflict => self.add_conflict(file.relative().to_string_lossy().into_owned()),
         }
+        Ok(())
     }
 }
 
@@ -292,4 +306,123 @@ async fn refuse_pending_change(from: &Tree, root: &Path) -> Result<()> {
 
 fn unreadable(path: &Path, error: FileError) -> Error {
     Error::from_file("read", path, "from or to", error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use storage::LocalDisk;
+
+    use super::*;
+
+    const CONTEXT: &str = "tool_0123456789ab_1700000000000_0_0123456789abcdef";
+
+    fn tree(directory: &Path) -> Tree {
+        Tree { file_system: Arc::new(LocalDisk), directory: directory.to_owned() }
+    }
+
+    async fn copy(kind: FileKind, from: &Path, to: &Path, overwrite: bool) -> CopyReport {
+        let policy = CopyPolicy { overwrite, dry_run: false };
+        copy_files(kind, tree(from), tree(to), policy).await.unwrap()
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[tokio::test]
+    async fn contexts_and_sessions_are_copied_and_what_processes_leave_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::create_dir(&from).unwrap();
+        let kept = [
+            format!("{CONTEXT}.json"),
+            format!("{CONTEXT}.bin"),
+            layout::session("s"),
+            layout::ANSWER_KEY.to_owned(),
+        ];
+        let left = [
+            layout::HANDLES.to_owned(),
+            layout::lease("0123456789abcdef"),
+            layout::temporary("0123456789abcdef", 1),
+            "notes.txt".to_owned(),
+        ];
+        for name in kept.iter().chain(&left) {
+            fs::write(from.join(name), name).unwrap();
+        }
+        let report = copy(FileKind::Contexts, &from, &to, false).await;
+        assert_eq!((report.copied, report.conflicts), (4, 0));
+        let mut expected = kept.to_vec();
+        expected.sort();
+        assert_eq!(names(&to), expected);
+        assert_eq!(copy(FileKind::Contexts, &from, &to, false).await.already_there, 4);
+    }
+
+    #[tokio::test]
+    async fn a_session_keeps_its_later_use_and_a_context_its_contents() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        let record =
+            |used: i64| format!(r#"{{"id":"s","createdAt":1,"lastUsedAt":{used},"keepPaused":9}}"#);
+        let (session, context) = (layout::session("s"), format!("{CONTEXT}.json"));
+        for (directory, used, text) in [(&from, 5, "one"), (&to, 7, "two")] {
+            fs::create_dir(directory).unwrap();
+            fs::write(directory.join(&session), record(used)).unwrap();
+            fs::write(directory.join(&context), text).unwrap();
+        }
+        let report = copy(FileKind::Contexts, &from, &to, false).await;
+        assert_eq!((report.copied, report.already_there), (0, 1));
+        assert_eq!(report.conflicting, [context.clone()]);
+        fs::write(from.join(&session), record(8)).unwrap();
+        let report = copy(FileKind::Contexts, &from, &to, true).await;
+        assert_eq!((report.copied, report.replaced, report.conflicts), (2, 2, 0));
+        assert_eq!(fs::read_to_string(to.join(&session)).unwrap(), record(8));
+        assert_eq!(fs::read_to_string(to.join(&context)).unwrap(), "one");
+    }
+
+    #[tokio::test]
+    async fn entries_and_memories_are_found_at_their_depth() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        let hash = "ab".repeat(32);
+        for path in [
+            "me/20260221T143022-a.md".to_owned(),
+            "me/session/20260221T143022-b.md".to_owned(),
+            "me/session/deeper/20260221T143022-c.md".to_owned(),
+            ".hidden/20260221T143022-d.md".to_owned(),
+            layout::STORE_INDEX.to_owned(),
+            format!("repos/{hash}/memory.json"),
+            format!("repos/{hash}/indexes/x.index"),
+        ] {
+            let path = from.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "text").unwrap();
+        }
+        assert_eq!(copy(FileKind::Store, &from, &to, false).await.copied, 2);
+        assert_eq!(copy(FileKind::Memories, &from, &to, false).await.copied, 1);
+        assert_eq!(names(&to.join("me/session")), ["20260221T143022-b.md"]);
+        // A log that continues the copied one replaces it.
+        let summaries = format!("repos/{hash}/summaries.jsonl");
+        fs::write(from.join(&summaries), "one\n").unwrap();
+        assert_eq!(copy(FileKind::Memories, &from, &to, false).await.copied, 1);
+        fs::write(from.join(&summaries), "one\ntwo\n").unwrap();
+        assert_eq!(copy(FileKind::Memories, &from, &to, false).await.replaced, 1);
+        fs::write(from.join(&summaries), "two\n").unwrap();
+        assert_eq!(copy(FileKind::Memories, &from, &to, false).await.conflicts, 1);
+    }
+
+    #[tokio::test]
+    async fn an_unfinished_change_of_a_store_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(layout::STORE_JOURNAL), "{}").unwrap();
+        let (from, to) = (tree(folder.path()), tree(&folder.path().join("to")));
+        let refused = copy_files(FileKind::Store, from, to, CopyPolicy::default()).await;
+        assert_eq!(refused.unwrap_err().code, Code::Conflict);
+    }
 }

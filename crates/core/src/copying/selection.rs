@@ -39,6 +39,8 @@ pub(super) struct SelectedFile {
     /// Its directory, below the place.
     pub directory: PathBuf,
     pub name: String,
+    /// Its length, if it is known.
+    pub length: Option<u64>,
     pub comparison: Comparison,
     /// Files of a stage are copied after those of earlier ones.
     pub stage: usize,
@@ -92,7 +94,7 @@ pub(super) async fn select(
 }
 
 /// Sessions come before their contexts, so that they are not taken for ended ones, and bytes before the record that names them.
-fn context_file(FileEntry { name, .. }: FileEntry) -> Option<SelectedFile> {
+fn context_file(FileEntry { name, length, .. }: FileEntry) -> Option<SelectedFile> {
     let (stage, comparison) = if layout::is_session(&name) {
         (0, Comparison::LastUsed)
     } else if name == layout::ANSWER_KEY {
@@ -103,24 +105,27 @@ fn context_file(FileEntry { name, .. }: FileEntry) -> Option<SelectedFile> {
         layout::parse_context(&name)?;
         (2, Comparison::Equal)
     };
-    Some(SelectedFile { directory: PathBuf::new(), name, comparison, stage })
+    Some(SelectedFile { directory: PathBuf::new(), name, length, comparison, stage })
 }
 
-fn entry_file(directory: &Path, FileEntry { name, .. }: FileEntry) -> Option<SelectedFile> {
+fn entry_file(directory: &Path, FileEntry { name, length, .. }: FileEntry) -> Option<SelectedFile> {
     let path = directory.join(&name);
     let text = path.to_str()?.replace(std::path::MAIN_SEPARATOR, "/");
     Location::parse(&text).ok()?;
     let directory = directory.to_owned();
-    Some(SelectedFile { directory, name, comparison: Comparison::Equal, stage: 0 })
+    Some(SelectedFile { directory, name, length, comparison: Comparison::Equal, stage: 0 })
 }
 
-fn memory_file(directory: &Path, FileEntry { name, .. }: FileEntry) -> Option<SelectedFile> {
+fn memory_file(
+    directory: &Path,
+    FileEntry { name, length, .. }: FileEntry,
+) -> Option<SelectedFile> {
     let comparison = match name.as_str() {
         layout::MEMORY => Comparison::Equal,
         layout::SUMMARIES => Comparison::Longer,
         _ => return None,
     };
-    Some(SelectedFile { directory: directory.to_owned(), name, comparison, stage: 0 })
+    Some(SelectedFile { directory: directory.to_owned(), name, length, comparison, stage: 0 })
 }
 
 fn is_hash(name: &str) -> bool {

@@ -138,6 +138,9 @@ enum Destination<'a> {
 
 impl Destination<'_> {
     async fn add(&self, lines: Vec<Vec<u8>>, are_records: bool) -> Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
         match self {
             Self::File(history) => history.append_lines(lines).await,
             Self::Database(history) => history.add_lines(lines, are_records).await,
@@ -242,4 +245,63 @@ async fn verify(from: &AnyHistory, to: &AnyHistory, count: u64) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path, time::Duration};
+
+    use storage::{LocalDisk, LogPath};
+
+    use super::{super::HistoryOptions, *};
+    use crate::{debug::Debug, history::Bounds, safety::Trust};
+
+    fn history(file: &Path) -> AnyHistory {
+        let directory = file.parent().unwrap().to_owned();
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let path = LogPath { prefix: format!("{}/", directory.display()), directory, name };
+        let options = HistoryOptions {
+            path,
+            durability: Durability::Process,
+            lock_timeout: Duration::from_secs(5),
+            max_entry_bytes: 1024,
+            bounds: Bounds::default(),
+            trust: Trust::default(),
+        };
+        AnyHistory::File(History::new(options, Arc::new(LocalDisk), Debug::default()))
+    }
+
+    #[tokio::test]
+    async fn lines_keep_their_bytes_and_a_copy_goes_on_where_it_was_interrupted() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one.jsonl"), folder.path().join("two.jsonl"));
+        let line = |number: usize| format!("{{\"tool_name\": \"t\",  \"n\": {number}.50}}");
+        let lines: Vec<String> = (0..600).map(line).collect();
+        fs::write(&one, format!("{}\nno entry\n\n{{\"tool_name\":\"t", lines.join("\n"))).unwrap();
+        fs::write(&two, format!("{}\n", lines[..300].join("\n"))).unwrap();
+        let (from, to) = (history(&one), history(&two));
+        let report = copy_history(&from, &to, true).await.unwrap();
+        assert_eq!((report.copied, report.already_there, report.skipped), (300, 300, 2));
+        assert_eq!(copy_history(&from, &to, false).await.unwrap(), report);
+        assert_eq!(fs::read_to_string(&two).unwrap(), format!("{}\n", lines.join("\n")));
+        // What follows there stays.
+        fs::write(&two, format!("{}\n{}\n", lines.join("\n"), line(601))).unwrap();
+        assert_eq!(copy_history(&from, &to, false).await.unwrap().already_there, 600);
+    }
+
+    #[tokio::test]
+    async fn another_history_is_a_conflict() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one.jsonl"), folder.path().join("two.jsonl"));
+        fs::write(&one, "{\"tool_name\":\"a\"}\n").unwrap();
+        fs::write(&two, "{\"tool_name\":\"b\"}\n").unwrap();
+        let report = copy_history(&history(&one), &history(&two), false).await.unwrap();
+        assert_eq!((report.conflicts, report.copied), (1, 0));
+        assert_eq!(fs::read_to_string(&two).unwrap(), "{\"tool_name\":\"b\"}\n");
+        let nothing = history(&folder.path().join("nothing.jsonl"));
+        assert_eq!(
+            copy_history(&nothing, &history(&two), false).await.unwrap(),
+            CopyReport::default()
+        );
+    }
 }

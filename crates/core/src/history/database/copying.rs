@@ -80,9 +80,6 @@ impl DatabaseHistory {
         lines: Vec<Vec<u8>>,
         are_records: bool,
     ) -> Result<()> {
-        if lines.is_empty() {
-            return Ok(());
-        }
         if are_records { self.add_records(lines).await } else { self.add_entries(lines).await }
             .map_err(|failure| self.failed("append to", failure))
     }
