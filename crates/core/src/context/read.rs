@@ -46,10 +46,10 @@ pub(super) async fn read(
     let source = match load::cached(session, &relative).await {
         Some(held) => Source::Memory(held),
         None => match sparse_read::look(session, path, &relative, &request).await {
-            Ok(Looked::Slice(slice, outcome)) => {
+            Ok(Looked::Slice(slice)) => {
                 session.pointers.count_load(true);
                 session.pointers.touch(&relative);
-                return Ok((slice, outcome));
+                return Ok(*slice);
             }
             Ok(Looked::Record(bytes)) => Source::File(bytes),
             Ok(Looked::Unknown) => from_file(session, path, &relative).await?,

@@ -15,8 +15,8 @@ const BEGINNING: u64 = 512 * 1024;
 
 /// What the first steps found.
 pub(super) enum Looked {
-    /// The slice.
-    Slice(Slice, Outcome),
+    /// The slice, and how the call ended.
+    Slice(Box<(Slice, Outcome)>),
     /// The whole record, which is short. Not validated yet.
     Record(Vec<u8>),
     /// The whole record has to be read.
@@ -48,7 +48,7 @@ pub(super) async fn look(
     let record = LongRecord { session, root: &root, relative, beginning: beginning.bytes, length };
     let slice = record.slice(request).await;
     Ok(slice.map_or(Looked::Unknown, |slice| {
-        Looked::Slice(slice, Outcome::of_record(&record.beginning).shortened())
+        Looked::Slice(Box::new((slice, Outcome::of_record(&record.beginning).shortened())))
     }))
 }
 

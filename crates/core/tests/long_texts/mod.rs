@@ -12,7 +12,7 @@ pub fn long_text(bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 200);
     let mut number = 0_usize;
     while text.len() < bytes {
-        let end = if number % 5 == 0 { "\r\n" } else { "\n" };
+        let end = if number.is_multiple_of(5) { "\r\n" } else { "\n" };
         let words = "\"word\" \u{e9}\u{20ac}\u{1f600}\t".repeat(number * 7 % 11);
         text.push_str(&format!("line {number} {words}{end}"));
         number += 1;
