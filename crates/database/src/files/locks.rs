@@ -118,6 +118,7 @@ impl Locks {
         file: Uuid,
     ) -> FileResult<(LockAttempt, Option<Uuid>)> {
         let token = Uuid::new_v4();
+        let mut unseen = None;
         for _ in 0..ATTEMPTS {
             let owner = self.owner();
             let parameters = Parameters::new().id(file).id(token).id(owner);
@@ -132,10 +133,17 @@ impl Locks {
             let is_own = row.get::<_, Option<Uuid>>(2) == Some(token);
             if row.get(0) || is_own {
                 self.hold(token, Held { file, place: place_in(row, 5) });
+                if self.is_confirmed_long_ago() {
+                    // The statement waited for a connection or for the tables, and this process would not rely on the lock.
+                    self.beat().await;
+                }
                 return Ok((LockAttempt::Taken, Some(token)));
             }
             if !row.get::<_, bool>(1) {
-                self.end_owner(owner);
+                // Either it is over, or a statement that ran at the same time created it, which the next one sees.
+                if unseen.replace(owner) == Some(owner) {
+                    self.end_owner(owner);
+                }
                 continue;
             }
             // Another process was quicker, and may have freed it again.
@@ -151,6 +159,10 @@ impl Locks {
             expired.map_err(|failure| failed("lock", path, failure))?;
         }
         Ok((LockAttempt::Held, None))
+    }
+
+    fn is_confirmed_long_ago(&self) -> bool {
+        self.state().owner.is_some_and(|owner| owner.confirmed.0.elapsed() > BEAT)
     }
 
     fn hold(self: &Arc<Self>, token: Uuid, held: Held) {
@@ -227,8 +239,16 @@ impl Locks {
         }
     }
 
-    /// Sends one heartbeat. Returns whether it was answered.
-    pub async fn beat(&self) -> bool {
+    /// Sends one heartbeat. Returns whether it was answered soon. If not, it goes on beside the next one: while the server or
+    /// this machine is busy, it takes longer to open a connection.
+    pub async fn beat(self: &Arc<Self>) -> bool {
+        let Ok(runtime) = runtime() else { return false };
+        let locks = Arc::clone(self);
+        let sent = runtime.spawn(async move { locks.send_beat().await });
+        matches!(tokio::time::timeout(BEAT, sent).await, Ok(Ok(true)))
+    }
+
+    async fn send_beat(&self) -> bool {
         let (owner, tokens, changes) = {
             let state = self.state();
             let Some(owner) = state.owner else { return true };
@@ -237,7 +257,7 @@ impl Locks {
         let sent = Moment::now();
         let parameters = Parameters::new().id(owner);
         let beat = self.database.statement_beside(sql::BEAT, &parameters);
-        let Ok(Some(rows)) = tokio::time::timeout(BEAT, beat).await else { return false };
+        let Ok(Some(rows)) = tokio::time::timeout(RELIABLE, beat).await else { return false };
         if !rows.first().is_some_and(|row| row.get(0)) {
             self.end_owner(owner);
             return true;
@@ -248,7 +268,8 @@ impl Locks {
             .collect();
         let mut state = self.state();
         let is_same = state.changes == changes;
-        if let Some(known) = state.owner.as_mut().filter(|known| known.id == owner) {
+        let is_newer = |known: &&mut Owner| known.id == owner && known.confirmed.0 < sent.0;
+        if let Some(known) = state.owner.as_mut().filter(is_newer) {
             known.confirmed = sent;
         }
         for token in tokens {
