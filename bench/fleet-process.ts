@@ -1,6 +1,5 @@
 /** A writer of `fleet.ts`: appends to a history in a database from several callers at once, and reports what was acknowledged. */
 
-import { openSync, writeSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'
 import { ContextHistory } from '../dist/index.js'
@@ -13,8 +12,6 @@ export interface FleetJob {
   /** The size of a line. */
   readonly bytes: number
   readonly seconds: number
-  /** Where the ids of acknowledged entries are written, at once. */
-  readonly acknowledged?: string
 }
 
 export interface FleetReport {
@@ -29,7 +26,6 @@ const OVERHEAD = 160
 async function append(job: FleetJob): Promise<FleetReport> {
   const history = new ContextHistory({ path: job.path, storage: job.url, redaction: false })
   const result = 'r'.repeat(job.bytes - OVERHEAD)
-  const file = job.acknowledged === undefined ? undefined : openSync(job.acknowledged, 'a')
   await history.append({ toolName: 'warm-up' })
   const latencies: number[] = []
   let failed = 0
@@ -42,9 +38,6 @@ async function append(job: FleetJob): Promise<FleetReport> {
       try {
         await history.append({ toolName: 'grep', summary: id, result })
         latencies.push(performance.now() - start)
-        if (file !== undefined) {
-          writeSync(file, `${id}\n`)
-        }
       } catch {
         failed++
       }

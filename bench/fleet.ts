@@ -2,21 +2,18 @@
  * What appends to a history in PostgreSQL cost, from several processes at once and over slow networks.
  * `npm run bench:fleet [-- --seconds 10 --entries 1000000]`
  *
- * `--faults` is a run in which writers are killed, connections are cut and the server is stopped as by a loss of power; it counts
- * acknowledged entries that are lost, doubled or out of order, and fails if there is one.
+ * `--faults [--runs 20]`: runs in which writers are killed, connections are cut and the server is stopped as by a loss of power. They count
+ * acknowledged writes of all classes that are lost, doubled or out of order, and what ended processes left behind; any of it fails.
  */
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import process from 'node:process'
-import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { hasPostgres, type PostgresServer, startPostgres } from '../__test__/support/postgres.ts'
 import { ContextHistory } from '../dist/index.js'
+import { runFaults } from './fleet-faults.ts'
 import type { FleetJob, FleetReport } from './fleet-process.ts'
 import { type DelayingProxy, startProxy } from './fleet-proxy.ts'
 import { loadLine } from './machine.ts'
@@ -32,6 +29,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '10' },
     entries: { type: 'string', default: '1000000' },
     faults: { type: 'boolean', default: false },
+    runs: { type: 'string', default: '1' },
   },
 })
 const seconds = Number(values.seconds)
@@ -108,79 +106,13 @@ async function measureRead(server: PostgresServer, proxy: DelayingProxy): Promis
   await history.close()
 }
 
-/** Disturbs the writers until `end`; returns what was done. */
-async function disturb(
-  server: PostgresServer,
-  proxy: DelayingProxy,
-  writers: ChildProcess[],
-  start: (number: number) => ChildProcess,
-  end: number,
-): Promise<string> {
-  let [killed, cuts, stops] = [0, 0, 0]
-  for (let round = 1; Date.now() < end; round++) {
-    await setTimeout(700)
-    proxy.cut()
-    cuts++
-    if (round % 4 === 0) {
-      // Half of the writers; others take their place.
-      for (let place = round % 8 === 0 ? 0 : 1; place < PROCESSES; place += 2) {
-        writers[place]?.kill('SIGKILL')
-        killed++
-        writers[place] = start(PROCESSES + killed)
-      }
-    }
-    if (round % 7 === 0 && stops < 2) {
-      server.stop('immediate')
-      server.start()
-      stops++
-    }
-  }
-  return `${killed} writers killed, ${cuts} times all connections cut, ${stops} times the server stopped as by a loss of power`
-}
-
-async function runFaults(server: PostgresServer, proxy: DelayingProxy): Promise<boolean> {
-  const directory = mkdtempSync(join(tmpdir(), 'agent-context-fleet-'))
-  const end = Date.now() + seconds * 1000
-  const files: string[] = []
-  const start = (writer: number): ChildProcess => {
-    const acknowledged = join(directory, String(writer))
-    files.push(acknowledged)
-    const left = Math.max(0.1, (end - Date.now()) / 1000)
-    const job = { url: urlOf(proxy.port), path: '/faults', callers: CALLERS, bytes: LINE, seconds: left }
-    return startWriter({ ...job, writer, acknowledged })
-  }
-  const writers = Array.from({ length: PROCESSES }, (_, writer) => start(writer))
-  const done = await disturb(server, proxy, writers, start, end)
-  await Promise.all(writers.map((writer) => (writer.exitCode === null ? once(writer, 'exit') : undefined)))
-  const acknowledged = files.filter(existsSync).flatMap((file) => readFileSync(file, 'utf8').split('\n').slice(0, -1))
-  const history = new ContextHistory({ path: '/faults', storage: server.url })
-  const entries = (await history.read(Number.MAX_SAFE_INTEGER)).filter(({ toolName }) => toolName === 'grep')
-  const ids = entries.map(({ summary }) => summary ?? '')
-  const known = new Set(ids)
-  const lost = acknowledged.filter((id) => !known.has(id)).length
-  const doubled = ids.length - known.size
-  const last = new Map<string, number>()
-  const disordered = ids.filter((id) => {
-    const [writer = '', number = ''] = id.split('-')
-    const before = last.get(writer) ?? -1
-    last.set(writer, Number(number))
-    return Number(number) <= before
-  }).length
-  console.log(done)
-  console.log(
-    `${acknowledged.length} acknowledged, ${ids.length} in the log; lost ${lost}, doubled ${doubled}, out of order ${disordered}`,
-  )
-  rmSync(directory, { recursive: true, force: true })
-  return lost + doubled + disordered === 0
-}
-
 if (hasPostgres()) {
   console.log(loadLine())
   const server = await startPostgres()
   const proxy = await startProxy(server.port)
   try {
     if (values.faults) {
-      process.exitCode = (await runFaults(server, proxy)) ? 0 : 1
+      process.exitCode = (await runFaults({ server, proxy, runs: Number(values.runs), seconds })) ? 0 : 1
     } else {
       await measureAppends(proxy)
       await measureRead(server, proxy)
