@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { ContextManager, contextTools, toText } from '../dist/index.js'
+import { contextTools, toText } from '../dist/index.js'
 import { inDirectory, MemoryFileSystem, rejectsWith, wrong } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
+import { readdirSync, readFileSync, writeFileSync } from './support/stored-files.ts'
 
 /** Every byte there is. */
 const ALL = Uint8Array.from({ length: 256 }, (_, byte) => byte)

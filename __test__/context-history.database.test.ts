@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { ContextHistory } from '../dist/index.js'
 import { rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
-import { hasPostgres, type PostgresServer, passesOnDatabase, startPostgres, testDatabase } from './support/postgres.ts'
+import {
+  hasPostgres,
+  ONE_RUNTIME,
+  type PostgresServer,
+  passesOnDatabase,
+  startPostgres,
+  testDatabase,
+} from './support/postgres.ts'
 
 const INVALID = 'ERR_CONTEXT_INVALID_ARGUMENT'
 /** The tests of histories in files that hold for those in a database, too. */
-const SUITES = ['', '.bounds', '.operations', '.ranked', '.tail']
+const SUITES = ['', '.bounds', '.operations', '.ranked', '.tail'].map((name) => `context-history${name}`)
 
 describe('the option storage', () => {
   const storage = 'postgres://agent@127.0.0.1:1/none'
@@ -70,8 +76,5 @@ describe('a history in PostgreSQL', { skip }, () => {
     await history.close()
   })
 
-  test('passes the tests of histories in files', { timeout: 300_000 }, async () => {
-    const files = SUITES.map((name) => fileURLToPath(new URL(`./context-history${name}.test.ts`, import.meta.url)))
-    await passesOnDatabase(server.url, files, 40)
-  })
+  test('passes the tests of histories in files', ONE_RUNTIME, () => passesOnDatabase(server.url, SUITES, 41))
 })

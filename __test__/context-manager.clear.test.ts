@@ -1,12 +1,14 @@
 /** The end of contexts: `forget`, `clearPointers`, `clearContextDir`, `clear`, disposal. */
 
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { ContextManager } from '../dist/index.js'
 import { debugLog, deletedCounts, filesIn, inDirectory, MemoryFileSystem, rejectsWith } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
+import { isOnDisk } from './support/postgres.ts'
 import { leasesIn } from './support/processes.ts'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from './support/stored-files.ts'
 
 const LARGE = 'x'.repeat(40_000)
 const RECORD = '{"toolName":"t","toolDescription":"t","timestamp":"2024-01-15T10:30:00.000Z","args":{},"result":1}'
@@ -25,9 +27,11 @@ function putForeignFiles(directory: string): string[] {
   for (const [name, content] of Object.entries(files)) {
     writeFileSync(join(directory, name), content)
   }
-  mkdirSync(join(directory, 'folder'))
-  symlinkSync('/etc/passwd', join(directory, 'link.json'))
-  return [...Object.keys(files), 'folder', 'link.json'].sort()
+  if (isOnDisk) {
+    mkdirSync(join(directory, 'folder'))
+    symlinkSync('/etc/passwd', join(directory, 'link.json'))
+  }
+  return [...Object.keys(files), ...(isOnDisk ? ['folder', 'link.json'] : [])].sort()
 }
 
 describe('forget', () => {

@@ -1,10 +1,11 @@
 /** Pointers: all, by query, by task; copies, order, sizes. */
 
 import assert from 'node:assert/strict'
-import { statSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { ContextManager, type ContextPointer } from '../dist/index.js'
+import type { ContextPointer } from '../dist/index.js'
 import { deferred, inDirectory, MemoryFileSystem, only, pointerOf } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
+import { statSync } from './support/stored-files.ts'
 
 const toolsOf = (pointers: readonly ContextPointer[]): string[] => pointers.map(({ toolName }) => toolName)
 

@@ -2,10 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { ContextManager } from '../dist/index.js'
 import {
   assertNoTemporaryFile,
   canonical,
@@ -16,13 +14,16 @@ import {
   pointerOf,
   storedResult,
 } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
+import { onDisk } from './support/postgres.ts'
+import { readFileSync, rmSync, statSync } from './support/stored-files.ts'
 
 const NAME = /^[A-Za-z0-9_-]+_[0-9a-f]{12}_\d+_\d+_[0-9a-f]{16}\.json$/
 const hashOf = (filepath: string): string | undefined =>
   /_([0-9a-f]{12})_\d+_\d+_[0-9a-f]{16}\.json$/.exec(filepath)?.[1]
 
 describe('the file', () => {
-  it('is created with its directory, with access for the owner only, even with umask 0', () =>
+  it('is created with its directory, with access for the owner only, even with umask 0', onDisk('modes'), () =>
     inDirectory(async (directory) => {
       const contextDir = join(directory, 'a', 'b')
       const previous = process.umask(0)
@@ -38,23 +39,24 @@ describe('the file', () => {
       } finally {
         process.umask(previous)
       }
-    }))
+    }),
+  )
 
-  it('leaves the mode of a directory that exists', () =>
+  it('leaves the mode of a directory that exists', onDisk('modes'), () =>
     inDirectory(async (contextDir) => {
       const before = statSync(contextDir).mode
       const manager = new ContextManager({ contextDir })
       await manager.saveContext('tool', {}, 1)
       assert.equal(statSync(contextDir).mode, before)
       await manager.clear()
-    }))
+    }),
+  )
 
   it('comes back when the directory is removed under a live session', () =>
     inDirectory(async (directory) => {
       const contextDir = join(directory, 'contexts')
       const manager = new ContextManager({ contextDir })
       await manager.saveContext('tool', {}, 1)
-      const { rmSync } = await import('node:fs')
       rmSync(contextDir, { recursive: true })
       const path = await manager.saveContext('tool', {}, 2)
       assert.equal(storedResult(path), '2')

@@ -5,12 +5,7 @@ import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, it } from 'node:test'
-import {
-  ContextManager,
-  type ContextManagerOptions,
-  DEFAULT_CONTEXT_DIRECTORY,
-  DEFAULT_PERSIST_THRESHOLD,
-} from '../dist/index.js'
+import { type ContextManagerOptions, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_PERSIST_THRESHOLD } from '../dist/index.js'
 import {
   debugLog,
   deletedCounts,
@@ -21,6 +16,8 @@ import {
   throwsWith,
   wrong,
 } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
+import { onDisk } from './support/postgres.ts'
 
 describe('constructor', () => {
   it('keeps contexts in ~/.agent/context by default and touches no file', () => {
@@ -32,16 +29,17 @@ describe('constructor', () => {
     assert.deepEqual(manager.getAllPointers(), [])
   })
 
-  it('takes a directory of its own, made absolute, and does not create it', () =>
+  it('takes a directory of its own, made absolute, and does not create it', onDisk('paths of a disk'), () =>
     inDirectory((directory) => {
       const contextDir = join(directory, 'contexts')
       assert.equal(new ContextManager({ contextDir }).getContextDir(), contextDir)
       assert.equal(new ContextManager({ contextDir: `${contextDir}/a/../` }).getContextDir(), contextDir)
       assert.equal(new ContextManager({ contextDir: 'relative/dir' }).getContextDir(), resolve('relative/dir'))
       assert.deepEqual(filesIn(directory), [])
-    }))
+    }),
+  )
 
-  it('expands ~ only at the beginning', () => {
+  it('expands ~ only at the beginning', onDisk('paths of a disk'), () => {
     assert.equal(new ContextManager({ contextDir: '~/some/dir' }).getContextDir(), join(homedir(), 'some/dir'))
     assert.equal(new ContextManager({ contextDir: '~' }).getContextDir(), homedir())
     assert.equal(new ContextManager({ contextDir: '~other/x' }).getContextDir(), resolve('~other/x'))

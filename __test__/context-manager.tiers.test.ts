@@ -1,9 +1,7 @@
 /** Memory and disk: threshold, budget, spill-over, statistics. */
 
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { ContextManager } from '../dist/index.js'
 import {
   assertNoTemporaryFile,
   debugLog,
@@ -13,6 +11,8 @@ import {
   rejectsWith,
   storedResult,
 } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
+import { existsSync, readFileSync, rmSync } from './support/stored-files.ts'
 
 describe("persist: 'all'", () => {
   it('writes everything and serves small outputs from memory after their files are gone', () =>

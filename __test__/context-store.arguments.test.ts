@@ -1,13 +1,13 @@
 /** Wrong arguments of `ContextStore`: refused with the parameter's name, before anything happens. */
 
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { ContextStore } from '../dist/index.js'
 import { checkStoreOptions } from '../lib/store/options.ts'
 import { inDirectory, MemoryFileSystem, rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
+import { existsSync } from './support/stored-files.ts'
 import { entry, storeIn } from './support/stores.ts'
 
 const PATH = 'code-reviewer/20260221T143022-auth.md'

@@ -1,12 +1,13 @@
 /** `housekeep()`: what goes, what stays, and that nothing else is touched. */
 
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { HousekeepingPolicy, HousekeepingReport } from '../dist/index.js'
 import { inDirectory } from './support/fixtures.ts'
+import { onDisk } from './support/postgres.ts'
 import { holds } from './support/processes.ts'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from './support/stored-files.ts'
 import { daysAgo, entry, entryText, filesBelow, plant, storeIn } from './support/stores.ts'
 
 const removedPaths = ({ removed }: HousekeepingReport): string[] => removed.map(({ path }) => path).sort()
@@ -215,7 +216,7 @@ describe('housekeep()', () => {
       await store.close()
     }))
 
-  it('does not change directories of others', () =>
+  it('does not change directories of others', onDisk('directories'), () =>
     inDirectory(async (path) => {
       old(path, 'a/x', 31)
       mkdirSync(join(path, 'empty', 'session'), { recursive: true })
@@ -223,5 +224,6 @@ describe('housekeep()', () => {
       await storeIn(path).housekeep()
       holds(existsSync(join(path, 'empty', 'session')), 'an empty directory of somebody')
       holds(readdirSync(path).includes('README'), 'a file of somebody')
-    }))
+    }),
+  )
 })

@@ -1,16 +1,17 @@
 /** Where a context store is, and what an agent and a session may be called. */
 
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { describe, it } from 'node:test'
 import { ContextStore, DEFAULT_CONTEXT_STORE } from '../dist/index.js'
 import { inDirectory, rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
+import { inDatabase, isOnDisk } from './support/postgres.ts'
 import { holds } from './support/processes.ts'
 import { Canaries } from './support/secrets.ts'
-import { entry, filesBelow, storeIn, withEnvironment } from './support/stores.ts'
+import { existsSync, readdirSync } from './support/stored-files.ts'
+import { entry, entryText, filesBelow, plant, storeIn, withEnvironment } from './support/stores.ts'
 
 const DEFAULT = join(homedir(), '.local', 'share', 'single-file-agents', 'context')
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -94,12 +95,13 @@ describe('a store', () => {
     inDirectory((directory) => {
       const path = join(directory, 'deep', 'down')
       return withEnvironment({ SFA_CONTEXT_STORE: path }, async () => {
-        const store = new ContextStore({ agent: 'code-reviewer' })
+        const store = new ContextStore({ agent: 'code-reviewer', ...inDatabase({}) })
         assert.deepEqual([await store.list(), await store.search({ query: 'x' })], [[], []])
         assert.deepEqual(await store.verify(), { entries: 0, problems: [], danglingLinks: [] })
         await rejectsWith(() => store.read('code-reviewer/x.md'), 'ERR_CONTEXT_NOT_FOUND')
         assert.deepEqual((await store.housekeep()).removed, [])
-        assert.deepEqual(readdirSync(directory), [])
+        // In a database, the lock of the store is a row, which needs no directory.
+        assert.deepEqual(readdirSync(directory), isOnDisk ? [] : ['deep'])
         const { filePath } = await store.write(entry())
         holds(filePath.startsWith(join(path, 'code-reviewer')), filePath)
         holds(existsSync(filePath), filePath)
@@ -244,7 +246,7 @@ describe('names of agents and sessions', () => {
       await rejectsWith(() => other.supersede(first.path, entry(), 'better'), 'ERR_CONTEXT_CONFLICT', /code-reviewer/)
       assert.deepEqual(filesBelow(path), [first.path])
       assert.deepEqual(await other.read(first.path), first, 'reading is no conflict')
-      mkdirSync(join(path, 'code-reviewer', 'S1'))
+      plant(path, 'code-reviewer/S1/notes.md', entryText())
       await rejectsWith(() => storeIn(path, { sessionId: 's1' }).write(entry()), 'ERR_CONTEXT_CONFLICT', /S1/)
       assert.equal((await other.update(first.path, {}, 'seen')).changelog[0]?.agent, 'Code-Reviewer')
     }))

@@ -1,16 +1,18 @@
 /** Neither a path that a caller passes nor a symbolic link in the store leads out of a context store. */
 
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { symlinkSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { describe, it } from 'node:test'
 import type { ContextErrorCode, ContextStore } from '../dist/index.js'
 import { inDirectory, rejectsWith } from './support/fixtures.ts'
+import { onDisk } from './support/postgres.ts'
 import { holds } from './support/processes.ts'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from './support/stored-files.ts'
 import { daysAgo, entry, entryText, filesBelow, plant, storeIn } from './support/stores.ts'
 
 /** Windows allows only privileged users to create symbolic links. */
-const LINKS = { skip: process.platform === 'win32' }
+const LINKS = { skip: process.platform === 'win32' || onDisk('links').skip }
 
 const OUTSIDE = [
   '../outside/20260101T000000-x.md',

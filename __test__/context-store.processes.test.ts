@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { ContextStore } from '../dist/index.js'
+import { inDatabase } from './support/postgres.ts'
 import { type Child, holds, inDirectory, linesOf, PATIENT, start } from './support/processes.ts'
+import { readFileSync } from './support/stored-files.ts'
 
 const UPDATES = 500
 const AT_ONCE = 8
@@ -13,7 +14,8 @@ const WRITERS = 3
 const LIVES = [400, 700, 1000]
 const TEMPORARY = /\.tmp$/
 
-const store = (path: string, agent = 'code-reviewer'): ContextStore => new ContextStore({ agent, path })
+const store = (path: string, agent = 'code-reviewer'): ContextStore =>
+  new ContextStore({ agent, path, ...inDatabase({}) })
 
 describe('processes that share a store', () => {
   test(

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ContextManager, type ContextManagerOptions, contextTools, createToolRecorder } from '../dist/index.js'
+import { type ContextManagerOptions, contextTools, createToolRecorder } from '../dist/index.js'
 import { inDirectory, MemoryFileSystem, rejectsWith } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
 import { holds } from './support/processes.ts'
 
 const ERROR = 'connect ECONNREFUSED 127.0.0.1:5432'

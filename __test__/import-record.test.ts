@@ -1,12 +1,13 @@
 /** `importRecord`: outputs of another directory. */
 
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { type ContextFiles, ContextManager, type RedactionReport } from '../dist/index.js'
+import type { ContextFiles, RedactionReport } from '../dist/index.js'
 import { inDirectory, MemoryFileSystem, rejectsWith, wrong } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
 import { holds } from './support/processes.ts'
+import { existsSync, readdirSync, readFileSync } from './support/stored-files.ts'
 
 /** In two parts: hosting services refuse pushes that contain a complete one. */
 const secret = ['gh', 'p_', 'Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq'].join('')

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describe, test } from 'node:test'
-import { ContextManager } from '../dist/index.js'
 import { failingOutputs, headAndTail, noiseOnly, noises, withinNoise, wrappings } from './support/failing-outputs.ts'
 import { MemoryFileSystem } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
 import { holds } from './support/processes.ts'
 
 const LEAST_OUTPUTS = 40

@@ -7,13 +7,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
-import {
-  ContextManager,
-  type ContextManagerOptions,
-  type IFileSystem,
-  type OffloadedContext,
-  type OffloadPolicy,
-} from '../dist/index.js'
+import type { ContextManagerOptions, IFileSystem, OffloadedContext, OffloadPolicy } from '../dist/index.js'
 import {
   debugLog,
   filesIn,
@@ -25,6 +19,7 @@ import {
   throwsWith,
   wrong,
 } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
 import { placeholderCases } from './support/placeholder-cases.ts'
 import { holds, PATIENT, run } from './support/processes.ts'
 

@@ -1,13 +1,16 @@
 /** Parts of stored results: lines, bytes, matches, JSON paths. */
 
 import assert from 'node:assert/strict'
-import { closeSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { ContextManager, type ContextManagerOptions, type ContextSlice, type SliceOptions } from '../dist/index.js'
+import type { ContextManagerOptions, ContextSlice, SliceOptions } from '../dist/index.js'
 import { filesIn, inDirectory, MemoryFileSystem, nested, rejectsWith, storedResult, wrong } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
+import { onDisk } from './support/postgres.ts'
 import { holds, PATIENT } from './support/processes.ts'
+import { readFileSync, rmSync, truncateSync, writeFileSync } from './support/stored-files.ts'
 
 const INVALID = 'ERR_CONTEXT_INVALID_ARGUMENT'
 const LINES = Array.from({ length: 100 }, (_, index) => `line ${index + 1}`).join('\n')
@@ -387,7 +390,7 @@ describe('a result of 50 MB', () => {
 
   it(
     'is read in part without growing the JavaScript heap by it',
-    PATIENT,
+    { ...PATIENT, ...onDisk('files that are written in pieces') },
     withManager(async (manager, contextDir) => {
       const text = join(contextDir, 'text.json')
       const rows = join(contextDir, 'rows.json')

@@ -1,7 +1,6 @@
 /** Wrong arguments of `RepoMemory`: refused with the parameter's name, before anything happens. */
 
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -11,6 +10,7 @@ import { checkRepoOptions } from '../lib/repo/options.ts'
 import { inDirectory, rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
 import { HASH, memoryIn, memoryOf } from './support/memories.ts'
 import { holds } from './support/processes.ts'
+import { existsSync } from './support/stored-files.ts'
 
 type Call = (memory: RepoMemory) => Promise<unknown>
 type Case = [call: Call, message: RegExp]

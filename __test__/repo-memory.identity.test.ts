@@ -1,14 +1,16 @@
 /** Which repository a folder belongs to, seen from outside, and memories of clones that moved. */
 
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { describe, it } from 'node:test'
 import { RepoMemory, type RepoMemoryMigration } from '../dist/index.js'
 import { inDirectory, only, rejectsWith } from './support/fixtures.ts'
-import { memoryFile, memoryOf, plant, plantRepository, summariesFile, textOf } from './support/memories.ts'
+import { memoryFile, memoryOf, plant, plantRepository, plantStored, summariesFile, textOf } from './support/memories.ts'
+import { inDatabase, onDisk } from './support/postgres.ts'
 import { holds, namesIn } from './support/processes.ts'
+import { existsSync } from './support/stored-files.ts'
 
 const REMOTE = 'https://github.com/owner/name.git'
 const SHARED = { branchScope: 'sharedRepo' } as const
@@ -156,7 +158,7 @@ describe('RepoMemory.open()', () => {
       const workspace = plantRepository(join(directory, 'clone'), { remote: REMOTE })
       const memory = await memoryOf(workspace, directory)
       await memory.upsertNote({ content: 'something' })
-      const again = await RepoMemory.open({ repoHash: memory.repoHash, root: directory })
+      const again = await RepoMemory.open({ repoHash: memory.repoHash, root: directory, ...inDatabase({}) })
       assert.deepEqual(await again.getRepoMemory(), await memory.getRepoMemory())
       assert.equal(again.workspace, undefined)
       for (const call of [() => again.repoMap(), () => again.symbols('a.ts')]) {
@@ -176,13 +178,13 @@ describe('RepoMemory.open()', () => {
   it('appends no summary beside a memory.json that is not understood', () =>
     inDirectory(async (directory) => {
       const memory = await memoryOf(plantRepository(join(directory, 'clone'), { remote: REMOTE }), directory)
-      plant(memoryFile(memory), 'not JSON')
+      plantStored(memoryFile(memory), 'not JSON')
       await rejectsWith(() => memory.appendSummary('r', 's', 't'), 'ERR_CONTEXT_CORRUPT')
       assert.equal(existsSync(summariesFile(memory)), false)
     }))
 })
 
-describe('RepoMemory.migrate()', () => {
+describe('RepoMemory.migrate()', onDisk('memories that move'), () => {
   /** A clone with something in its memory, which then moves. */
   async function moved(directory: string): Promise<{ from: string; old: RepoMemory; workspace: string; root: string }> {
     const from = plantRepository(join(directory, 'before'), { remote: REMOTE })

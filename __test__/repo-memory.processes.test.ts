@@ -1,14 +1,15 @@
 /** Processes that share a repository's memory. At `durability: 'process'`: what a power cut leaves is tested in Rust. */
 
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { RepoMemory } from '../dist/index.js'
 import { HASH, linesOf, memoryFile, memoryIn, summariesFile, textOf } from './support/memories.ts'
+import { inDatabase } from './support/postgres.ts'
 import { holds, inDirectory, namesIn, PATIENT, start } from './support/processes.ts'
+import { writeFileSync } from './support/stored-files.ts'
 
 const WRITERS = 8
 const RECORDS = 500
@@ -158,7 +159,13 @@ describe('processes that share a memory', () => {
       child.send('go')
       // The child's own method knows no signals but those that end it, on Deno.
       const signal = (name: NodeJS.Signals): boolean => process.kill(child.process.pid as number, name)
-      const memory = await RepoMemory.open({ repoHash: HASH, root, durability: 'process', lockTimeout: 50 })
+      const memory = await RepoMemory.open({
+        repoHash: HASH,
+        root,
+        durability: 'process',
+        lockTimeout: 50,
+        ...inDatabase({}),
+      })
       let refused: { code?: string; message: string } | undefined
       let attempt = 0
       for (; attempt < 200 && refused === undefined; attempt++) {

@@ -1,7 +1,6 @@
 /** Conventions, decisions and notes: added, changed and removed, and the other members of `memory.json`. */
 
 import assert from 'node:assert/strict'
-import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { describe, it } from 'node:test'
@@ -9,7 +8,9 @@ import { setTimeout } from 'node:timers/promises'
 import type { RecordKind, RepoMemory } from '../dist/index.js'
 import { debugLog, inDirectory, only, rejectsWith } from './support/fixtures.ts'
 import { HASH, memoryFile, memoryIn, plant, plantMemory, textOf } from './support/memories.ts'
+import { isOnDisk, onDisk } from './support/postgres.ts'
 import { holds, namesIn } from './support/processes.ts'
+import { existsSync, statSync } from './support/stored-files.ts'
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -280,7 +281,7 @@ describe('memory.json', () => {
 }
 `,
       )
-      if (process.platform !== 'win32') {
+      if (process.platform !== 'win32' && isOnDisk) {
         assert.deepEqual(
           [statSync(memoryFile(memory)).mode & 0o777, statSync(memory.directory).mode & 0o777],
           [0o600, 0o700],
@@ -387,7 +388,7 @@ describe('memory.json', () => {
       holds(textOf(path).includes('by hand'))
     }))
 
-  it('cannot be written when something else is in its place', () =>
+  it('cannot be written when something else is in its place', onDisk('directories'), () =>
     inDirectory(async (root) => {
       for (const place of [join(root, 'file'), join(root, 'repos', HASH, 'file')]) {
         plant(place, 'in the way')
@@ -398,5 +399,6 @@ describe('memory.json', () => {
           holds(cause instanceof Error, 'the system’s error')
         }
       }
-    }))
+    }),
+  )
 })

@@ -1,13 +1,14 @@
 /** Summaries of steps: what is kept of them, in which order, and how many. */
 
 import assert from 'node:assert/strict'
-import { appendFileSync, statSync } from 'node:fs'
 import process from 'node:process'
 import { describe, it } from 'node:test'
 import { debugLog, inDirectory, only, rejectsWith } from './support/fixtures.ts'
 import { linesOf, memoryIn, plantSummaries, summariesFile, textOf } from './support/memories.ts'
+import { isOnDisk } from './support/postgres.ts'
 import { holds } from './support/processes.ts'
 import { Canaries } from './support/secrets.ts'
+import { appendFileSync, statSync } from './support/stored-files.ts'
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const KIB64 = 65_536
@@ -51,7 +52,7 @@ describe('summaries', () => {
         'summary',
         'tags',
       ])
-      if (process.platform !== 'win32') {
+      if (process.platform !== 'win32' && isOnDisk) {
         assert.equal(statSync(summariesFile(memory)).mode & 0o777, 0o600)
       }
     }))

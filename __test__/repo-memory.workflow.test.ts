@@ -2,15 +2,16 @@
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
-import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { RepoMemory, type StepSummary } from '../dist/index.js'
 import { debugLog, inDirectory, only, rejectsWith, wrong } from './support/fixtures.ts'
 import { HASH, linesOf, memoryIn, plant } from './support/memories.ts'
+import { inDatabase, onDisk } from './support/postgres.ts'
 import { holds } from './support/processes.ts'
 import { Canaries, everythingBelow } from './support/secrets.ts'
+import { mkdirSync, rmSync } from './support/stored-files.ts'
 
 /** What a step that returns a value leaves. */
 async function summaryOf(memory: RepoMemory, value: unknown): Promise<string> {
@@ -26,7 +27,7 @@ describe('a workflow', () => {
         outputs: ['src/parser.ts'],
         followUps: ['Write tests'],
       })
-      const memory = await RepoMemory.open({ repoHash: HASH, root })
+      const memory = await RepoMemory.open({ repoHash: HASH, root, ...inDatabase({}) })
       const workflow = memory.workflow('run-1')
       await workflow.step('plan', () => 'Split the parser from the printer.')
       const built = await workflow.step('build', async ({ context }) => model(await context(4000, { query: 'parser' })))
@@ -50,7 +51,7 @@ describe('a workflow', () => {
         ],
       )
       // Another run, another process: what came before is there.
-      const next = (await RepoMemory.open({ repoHash: HASH, root })).workflow('run-2')
+      const next = (await RepoMemory.open({ repoHash: HASH, root, ...inDatabase({}) })).workflow('run-2')
       assert.match(await next.step('plan', ({ context }) => context(4000)), /\*\*run-1 \/ test\*\*.*All is green\./)
     }))
 
@@ -195,7 +196,7 @@ describe('a workflow', () => {
       assert.match(await workflow.step('next', ({ context }) => context(500)), /run \/ bad\*\*.*Step bad failed: again/)
     }))
 
-  it('is not broken by storage that fails', () =>
+  it('is not broken by storage that fails', onDisk('directories'), () =>
     inDirectory(async (root) => {
       const log = debugLog()
       const blocks: (() => void)[] = [
@@ -226,7 +227,8 @@ describe('a workflow', () => {
           ],
         )
       }
-    }))
+    }),
+  )
 
   it('is not broken by a log that throws', () =>
     inDirectory(async (root) => {

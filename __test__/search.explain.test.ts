@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ContextManager, type SearchHit } from '../dist/index.js'
+import type { SearchHit } from '../dist/index.js'
 import { inDirectory, only, rejectsWith, wrong } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
 import { holds } from './support/processes.ts'
 
 const fieldsOf = ({ explain = [] }: SearchHit): Record<string, string[]> =>

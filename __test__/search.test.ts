@@ -2,13 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
-import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { describe, test } from 'node:test'
-import { ContextManager, type SearchHit, type SearchOptions, type SearchSnippet } from '../dist/index.js'
+import type { SearchHit, SearchOptions, SearchSnippet } from '../dist/index.js'
 import { debugLog, MemoryFileSystem, rejectsWith, runScript, wrong } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
 import { holds, inDirectory, PATIENT, start } from './support/processes.ts'
+import { rmSync, writeFileSync } from './support/stored-files.ts'
 
 /** What is marked in a snippet. */
 function marked({ text, matches }: SearchSnippet): string[] {

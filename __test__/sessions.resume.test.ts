@@ -1,14 +1,15 @@
 /** Contexts that outlive their process: handles that redeem anywhere, sessions that pause, resume and end, bounds on what is live. */
 
 import assert from 'node:assert/strict'
-import { copyFileSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { ContextManager, type ContextManagerOptions, type ContextPointer, contextTools } from '../dist/index.js'
+import { type ContextManagerOptions, type ContextPointer, contextTools } from '../dist/index.js'
 import { debugLog, MemoryFileSystem, only, rejectsWith } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
 import {
   contextsIn,
+  endLocksIn,
   holds,
   inDirectory,
   leasesIn,
@@ -18,6 +19,15 @@ import {
   start,
   temporariesIn,
 } from './support/processes.ts'
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from './support/stored-files.ts'
 
 const STRICT = { maxAge: '0s', maxFiles: 0 } as const
 const GONE = 'ctx_0000000000000000'
@@ -142,11 +152,15 @@ describe('a handle', () => {
   test(
     'says what is known of a context that went',
     inDirectory(async (contextDir) => {
-      const manager = new ContextManager({ contextDir, retention: { maxLiveFiles: 1 } })
+      const onDebug = debugLog()
+      const manager = new ContextManager({ contextDir, retention: { maxLiveFiles: 1 }, onDebug })
       await manager.saveContext('t', { a: 1 }, 'one')
       const [handle = ''] = handlesOf(manager.getAllPointers())
       await manager.saveContext('t', { a: 2 }, 'two')
-      await manager.sweep()
+      // The bounds are enforced in the background.
+      while (!onDebug.messages.some((message) => message.startsWith('A context went'))) {
+        await setTimeout(5)
+      }
       await rejectsWith(() => manager.loadContext(handle), 'ERR_CONTEXT_NOT_FOUND', /deleted by cap/)
       const [kept = ''] = handlesOf(manager.getAllPointers())
       await manager.close()
@@ -165,6 +179,7 @@ describe('a session', () => {
       inDirectory(async (contextDir) => {
         const handles = await converse(contextDir, 'chat', ending, 'first', 'second')
         const anonymous = await converse(contextDir, 'left', 'close', 'other')
+        endLocksIn(contextDir)
         const other = new ContextManager({ contextDir, retention: STRICT })
         await other.endSession('left')
         const report = await other.sweep()
@@ -268,6 +283,7 @@ describe('a session', () => {
       for (let number = 0; number < 40; number++) {
         handles.push(...(await converse(contextDir, 'hooks', number % 2 === 0 ? 'exit' : 'close', `short ${number}`)))
       }
+      endLocksIn(contextDir)
       const manager = new ContextManager({ contextDir, sessionId: 'hooks', resume: true, retention: STRICT })
       await manager.resume()
       assert.deepEqual(handlesOf(manager.getAllPointers()).sort(), handles.sort())

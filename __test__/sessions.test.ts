@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict'
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, lstatSync, readlinkSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { ContextManager, type ContextManagerOptions, type ContextPointer, type IFileSystem } from '../dist/index.js'
+import type { ContextManagerOptions, ContextPointer, IFileSystem } from '../dist/index.js'
+import { ContextManager } from './support/managers.ts'
+import { isOnDisk, onDisk } from './support/postgres.ts'
 import {
   contextsIn,
+  endLocksIn,
   holds,
   inDirectory,
   leasesIn,
@@ -26,9 +18,20 @@ import {
   start,
   temporariesIn,
 } from './support/processes.ts'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeFiles,
+} from './support/stored-files.ts'
 
 const isPosix = process.platform !== 'win32'
 const OWNER = '0123456789abcdef'
+/** Fewer in a database, where a round takes a second. */
+const ROUNDS = isOnDisk ? 60 : 6
 
 /** Saves the numbers from 0 up, all at once. */
 function saveMany(manager: ContextManager, count: number, tool = 'tool', text = ''): Promise<string[]> {
@@ -47,14 +50,15 @@ function strangeName(number: number, tool = 'read_file', timestamp = 1_700_000_0
 /** What a dead session leaves: records on disk without a lease. Returns their paths, oldest first. */
 function leaveContexts(directory: string, count: number, sessionId = 'long dead', firstNumber = 0): string[] {
   mkdirSync(directory, { recursive: true })
-  return Array.from({ length: count }, (_, index) => {
+  const files = Array.from({ length: count }, (_, index): [string, string] => {
     const number = firstNumber + index
     const timestamp = new Date(1_700_000_000_000 + number).toISOString()
     const head = { toolName: 'read_file', toolDescription: 'read_file', timestamp, sessionId }
     const path = join(directory, strangeName(number))
-    writeFileSync(path, JSON.stringify({ ...head, args: { number }, result: number }))
-    return path
+    return [path, JSON.stringify({ ...head, args: { number }, result: number })]
   })
+  writeFiles(Object.fromEntries(files))
+  return files.map(([path]) => path)
 }
 
 /** Creates files that do not belong to this package; returns a check that all are unchanged. */
@@ -87,9 +91,8 @@ function placeForeignFiles(directory: string): () => void {
     mkdirSync(join(directory, folder))
     writeFileSync(join(directory, folder, strangeName(8)), record)
   }
-  const links: Record<string, string> = isPosix
-    ? { [strangeName(9)]: outside, [strangeName(10)]: '/nowhere/at/all' }
-    : {}
+  const links: Record<string, string> =
+    isPosix && isOnDisk ? { [strangeName(9)]: outside, [strangeName(10)]: '/nowhere/at/all' } : {}
   for (const [name, target] of Object.entries(links)) {
     symlinkSync(target, join(directory, name))
   }
@@ -186,7 +189,7 @@ describe('session ids', () => {
         assert.equal((await new ContextManager({ contextDir }).sweep()).liveSessions, 1)
         await manager.clear()
         assert.deepEqual(namesIn(contextDir), [])
-        assert.deepEqual(namesIn(directory), ['contexts'])
+        assert.deepEqual(namesIn(directory), isOnDisk ? ['contexts'] : [])
       }),
     )
   }
@@ -217,7 +220,7 @@ describe('session ids', () => {
 
   test(
     'managers that share an id and reach the directory by different ways are one session',
-    { skip: !isPosix },
+    { skip: !isPosix || onDisk('links').skip },
     inDirectory(async (directory) => {
       const real = join(directory, 'real')
       mkdirSync(real)
@@ -329,7 +332,7 @@ describe('clear()', () => {
     'takes every save called before it and none called after',
     PATIENT,
     inDirectory(async (directory) => {
-      for (let round = 0; round < 60; round++) {
+      for (let round = 0; round < ROUNDS; round++) {
         const contextDir = join(directory, String(round))
         const options: ContextManagerOptions = round % 2 === 0 ? { contextDir } : { contextDir, sessionId: 'named' }
         const manager = new ContextManager(options)
@@ -556,7 +559,7 @@ describe('clearContextDir()', () => {
     'takes every save called before it and none called after',
     PATIENT,
     inDirectory(async (directory) => {
-      for (let round = 0; round < 40; round++) {
+      for (let round = 0; round < (isOnDisk ? 40 : 6); round++) {
         const contextDir = join(directory, String(round))
         const options: ContextManagerOptions = round % 2 === 0 ? { contextDir } : { contextDir, sessionId: 'named' }
         const manager = new ContextManager(options)
@@ -591,7 +594,7 @@ describe('the lease', () => {
       await manager.saveContext('tool', {}, 1)
       const [lease] = leasesIn(contextDir)
       holds(lease !== undefined)
-      if (isPosix) {
+      if (isPosix && isOnDisk) {
         assert.equal(statSync(join(contextDir, lease)).mode & 0o777, 0o600)
         assert.equal(statSync(contextDir).mode & 0o777, 0o700)
       }
@@ -651,7 +654,7 @@ describe('the lease', () => {
 
   test(
     'of a directory that was removed (rm -rf) comes back with the next save',
-    PATIENT,
+    { ...PATIENT, ...onDisk('files that other programs remove') },
     inDirectory(async (directory) => {
       const contextDir = join(directory, 'deep', 'contexts')
       const manager = new ContextManager({ contextDir })
@@ -692,7 +695,7 @@ describe('the lease', () => {
   for (const [what, remove] of removals) {
     test(
       `${what} comes back with the next save, so that no other process sweeps the session`,
-      PATIENT,
+      { ...PATIENT, ...onDisk('files that other programs remove') },
       inDirectory(async (directory) => {
         const contextDir = join(directory, 'contexts')
         const manager = new ContextManager({ contextDir })
@@ -893,7 +896,7 @@ describe('listContexts()', () => {
       const acknowledged = new Set<string>()
       let isOver = false
       const saving = (async () => {
-        for (let round = 0; round < 60; round++) {
+        for (let round = 0; round < ROUNDS; round++) {
           const batch = Array.from({ length: 20 }, async (_, number) => {
             acknowledged.add(await manager.saveContext('tool', { round, number }, 'x'.repeat(1000)))
           })
@@ -916,7 +919,7 @@ describe('listContexts()', () => {
       }
       await saving
       assert.deepEqual(problems, [])
-      assert.equal((await onlooker.listContexts()).length, 1200)
+      assert.equal((await onlooker.listContexts()).length, ROUNDS * 20)
       await manager.clear()
       assert.deepEqual(namesIn(contextDir), [])
     }),
@@ -985,6 +988,7 @@ describe('sweep()', () => {
           assert.equal(signal, end === 'SIGKILL' ? 'SIGKILL' : null)
           assert.equal(contextsIn(contextDir).length, 10)
           holds(end === 'exit' || leasesIn(contextDir).length === 1, 'the lease file of the dead is there still')
+          endLocksIn(contextDir)
           const sizes = paths.map((path) => statSync(path).size)
           const manager = new ContextManager({ contextDir, retention: retention(sizes) })
           const report = await manager.sweep()
@@ -1045,6 +1049,7 @@ describe('sweep()', () => {
       )
       child.process.kill('SIGKILL')
       await child.ended
+      endLocksIn(contextDir)
       const { deletedTemporaries } = await manager.sweep()
       assert.equal(deletedTemporaries, 1)
       assert.deepEqual(temporariesIn(contextDir), [])
@@ -1100,6 +1105,7 @@ describe('sweep()', () => {
         child.process.kill('SIGKILL')
         await child.ended
       }
+      endLocksIn(contextDir)
       assert.equal((await manager.sweep()).deletedFiles, 6, 'the named one is paused')
       assert.equal(await manager.endSession('named'), true)
       assert.equal((await manager.sweep()).deletedFiles, 6)
@@ -1130,7 +1136,7 @@ describe('sweep()', () => {
 
   test(
     'leaves subfolders and links alone, even where the record in them would be over',
-    { skip: !isPosix },
+    { skip: !isPosix || onDisk('links').skip },
     inDirectory(async (directory) => {
       const contextDir = join(directory, 'contexts')
       const [elsewhere = ''] = leaveContexts(join(directory, 'elsewhere'), 1)
@@ -1146,6 +1152,7 @@ describe('sweep()', () => {
 
   test(
     'of a directory that cannot be listed rejects with a code',
+    onDisk('modes'),
     inDirectory(async (directory) => {
       const contextDir = join(directory, 'a-file')
       writeFileSync(contextDir, 'no directory')
@@ -1165,6 +1172,7 @@ describe('forget()', () => {
       const child = start('session.mjs', [contextDir, '', 1, 0, 'stay'])
       const path = await child.line()
       await child.line()
+      const [lease] = leasesIn(contextDir)
       const manager = new ContextManager({ contextDir })
       const neighbour = new ContextManager({ contextDir })
       const [neighbourPath = ''] = await saveMany(neighbour, 1)
@@ -1178,6 +1186,7 @@ describe('forget()', () => {
       }
       child.process.kill('SIGKILL')
       await child.ended
+      endLocksIn(contextDir, lease)
       assert.equal(await manager.forget(path), true)
       holds(!existsSync(path))
       assert.equal(await manager.forget(path), false)
@@ -1243,7 +1252,7 @@ describe('AbortSignal', () => {
       `${name} aborted on its way rejects with the reason; the manager goes on`,
       PATIENT,
       inDirectory(async (contextDir) => {
-        leaveContexts(contextDir, 2000)
+        leaveContexts(contextDir, isOnDisk ? 2000 : 300)
         const manager = new ContextManager({ contextDir, retention: { maxFiles: 0 } })
         for (let round = 0; round < 10; round++) {
           const controller = new AbortController()

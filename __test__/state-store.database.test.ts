@@ -2,10 +2,16 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { StateStore } from '../dist/index.js'
 import { rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
-import { hasPostgres, type PostgresServer, passesOnDatabase, startPostgres, testDatabase } from './support/postgres.ts'
+import {
+  hasPostgres,
+  ONE_RUNTIME,
+  type PostgresServer,
+  passesOnDatabase,
+  startPostgres,
+  testDatabase,
+} from './support/postgres.ts'
 
 const INVALID = 'ERR_CONTEXT_INVALID_ARGUMENT'
 /** The tests of stores in files that hold for those in a database, too. */
@@ -99,8 +105,5 @@ describe('a state store in PostgreSQL', { skip }, () => {
     await store.close()
   })
 
-  test('passes the tests of stores in files', { timeout: 300_000 }, async () => {
-    const files = SUITES.map((name) => fileURLToPath(new URL(`./${name}.test.ts`, import.meta.url)))
-    await passesOnDatabase(server.url, files, 20)
-  })
+  test('passes the tests of stores in files', ONE_RUNTIME, () => passesOnDatabase(server.url, SUITES, 21))
 })

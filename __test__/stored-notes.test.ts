@@ -1,11 +1,12 @@
 /** A record's notes on how it was stored: the redacted secrets, and the size of the placeholder in the conversation. */
 
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { ContextManager, type ContextPointer } from '../dist/index.js'
+import type { ContextPointer } from '../dist/index.js'
 import { inDirectory, MemoryFileSystem, only } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
 import { holds } from './support/processes.ts'
+import { readFileSync, writeFileSync } from './support/stored-files.ts'
 
 /** In two parts: hosting services refuse pushes that contain a complete one. */
 const secret = ['gh', 'p_', 'Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq'].join('')

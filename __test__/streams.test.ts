@@ -3,15 +3,16 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { ContextManager, type StoredContext } from '../dist/index.js'
+import type { StoredContext } from '../dist/index.js'
 import { MemoryFileSystem } from './support/fixtures.ts'
+import { ContextManager } from './support/managers.ts'
 import { contextsIn, holds, inDirectory, namesIn, PATIENT, run, temporariesIn } from './support/processes.ts'
 import { Canaries } from './support/secrets.ts'
+import { readFileSync } from './support/stored-files.ts'
 
 const MIB = 1024 * 1024
 

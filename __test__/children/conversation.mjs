@@ -4,9 +4,10 @@
  */
 
 import { ContextManager } from '../../dist/index.js'
+import { inDatabase } from './storage.mjs'
 
 const [contextDir, sessionId, ending, ...texts] = process.argv.slice(2)
-const manager = new ContextManager({ contextDir, sessionId, offload: { threshold: 0 } })
+const manager = new ContextManager({ contextDir, sessionId, ...inDatabase, offload: { threshold: 0 } })
 for (const text of texts) {
   const { handle, error } = await manager.offload('read_file', { path: text }, `${text} `.repeat(50))
   if (error !== undefined) {

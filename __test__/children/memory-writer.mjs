@@ -2,6 +2,7 @@
 // memory-writer.mjs ROOT HASH NAME COUNT AT_ONCE notes|summaries|operations
 import process from 'node:process'
 import { RepoMemory } from '../../dist/index.js'
+import { inDatabase } from './storage.mjs'
 
 const [root, repoHash, name, count, atOnce, what] = process.argv.slice(2)
 const memory = await RepoMemory.open({
@@ -11,6 +12,7 @@ const memory = await RepoMemory.open({
   lockTimeout: 60_000,
   maxSummaries: Number.POSITIVE_INFINITY,
   maxSummaryBytes: Number.POSITIVE_INFINITY,
+  ...inDatabase,
 })
 console.log('ready')
 await new Promise((resolve) => process.stdin.once('data', resolve))

@@ -4,9 +4,10 @@ import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ContextManager } from '../../dist/index.js'
+import { inDatabase } from './storage.mjs'
 
 const [contextDir, sessionId, count, gap, end] = process.argv.slice(2)
-const manager = new ContextManager({ contextDir, ...(sessionId === '' ? {} : { sessionId }) })
+const manager = new ContextManager({ contextDir, ...inDatabase, ...(sessionId === '' ? {} : { sessionId }) })
 for (let number = 0; number < Number(count); number++) {
   const path = await manager.saveContext('child_tool', { number }, { number, text: 'x'.repeat(100) })
   writeSync(1, `${path}\n`)

@@ -10,7 +10,6 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   realpathSync,
   rmSync,
   statSync,
@@ -20,6 +19,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ContextError, ContextErrorCode, ContextManager, ContextPointer, IFileSystem } from '../../dist/index.js'
+import * as stored from './stored-files.ts'
 
 /** Runs `work` in a directory of its own, which is gone afterwards. */
 export async function inDirectory<T>(work: (directory: string) => Promise<T> | T): Promise<T> {
@@ -50,7 +50,7 @@ export function removeDirectory(directory: string): void {
  * contexts that are there.
  */
 export function filesIn(directory: string): string[] {
-  const names = readdirSync(directory)
+  const names = stored.readdirSync(directory)
   const isBytes = (name: string): boolean => name.endsWith('.bin') && names.includes(name.replace(/bin$/, 'json'))
   return names.filter((name) => !/^\.([0-9a-f]+\.(lease|session)|handles)$/.test(name) && !isBytes(name)).sort()
 }
@@ -85,7 +85,7 @@ export function resultText(file: string): string {
 
 /** As `resultText`, from disk. */
 export function storedResult(filepath: string): string {
-  return resultText(readFileSync(filepath, 'utf8'))
+  return resultText(stored.readFileSync(filepath, 'utf8'))
 }
 
 function assertContextError(

@@ -2,10 +2,11 @@
 
 import { readFileSync } from 'node:fs'
 import { type ContextHistoryOptions, ContextHistory as History } from '../../dist/index.js'
-import { queryDatabase, testDatabase } from './postgres.ts'
+import { onDisk, testDatabase } from './postgres.ts'
+import { query } from './stored-files.ts'
 
 /** The options of tests that look at files; they are skipped where histories are in a database. */
-export const onFiles = { skip: testDatabase === undefined ? false : 'about files' }
+export const onFiles = onDisk('files')
 
 /** The lines of a history, each with its newline character. */
 export function textOf(path: string): string {
@@ -13,8 +14,7 @@ export function textOf(path: string): string {
     return readFileSync(path, 'utf8')
   }
   const name = path.replaceAll("'", "''")
-  return queryDatabase(
-    testDatabase,
+  return query(
     `SELECT convert_from(line, 'UTF8') FROM agent_context.entry WHERE namespace = '${name}' ORDER BY NOT is_record, at`,
   )
 }

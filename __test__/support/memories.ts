@@ -1,9 +1,10 @@
 /** What the tests of repository memories share. */
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RepoMemory, type RepoMemoryOptions } from '../../dist/index.js'
 import { inDatabase } from './postgres.ts'
+import * as stored from './stored-files.ts'
 
 /** A repository of which nothing is known but this. */
 export const HASH = '0123456789abcdef'.repeat(4)
@@ -21,8 +22,8 @@ export function memoryOf(workspace: string, root: string, options: RepoMemoryOpt
 export const memoryFile = ({ directory }: { directory: string }): string => join(directory, 'memory.json')
 export const summariesFile = ({ directory }: { directory: string }): string => join(directory, 'summaries.jsonl')
 
-/** The text of a file. */
-export const textOf = (path: string): string => readFileSync(path, 'utf8')
+/** The text of a file of a memory. */
+export const textOf = (path: string): string => stored.readFileSync(path, 'utf8')
 
 /** The lines of the summaries' file, without the empty one at its end. */
 export const linesOf = (memory: { directory: string }): string[] =>
@@ -35,14 +36,21 @@ export function plant(path: string, text: string): string {
   return path
 }
 
+/** Writes a file where memories keep theirs. */
+export function plantStored(path: string, text: string): string {
+  stored.mkdirSync(dirname(path), { recursive: true })
+  stored.writeFileSync(path, text)
+  return path
+}
+
 /** The path of `memory.json` of a memory in `root` that was never written to, with this text in it. */
 export function plantMemory(root: string, text: string): string {
-  return plant(join(root, 'repos', HASH, 'memory.json'), text)
+  return plantStored(join(root, 'repos', HASH, 'memory.json'), text)
 }
 
 /** As `plantMemory`, of `summaries.jsonl`. */
 export function plantSummaries(root: string, text: string): string {
-  return plant(join(root, 'repos', HASH, 'summaries.jsonl'), text)
+  return plantStored(join(root, 'repos', HASH, 'summaries.jsonl'), text)
 }
 
 /** A git repository as far as it says where it comes from and what is checked out. */

@@ -1,13 +1,16 @@
 /** PostgreSQL servers for tests: each on a port of its own on loopback, in a temporary directory that is removed with it. */
 
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { StateStore } from '../../dist/index.js'
 
 /** Where Debian puts the programs of each version. */
 const DEBIAN = '/usr/lib/postgresql'
@@ -20,13 +23,36 @@ export const testDatabase: string | undefined = AGENT_CONTEXT_TEST_DATABASE || u
 
 /** The option `storage` for tests that are run once more on `testDatabase`. */
 export function inDatabase(options: { fileSystem?: unknown }): { storage?: string } {
-  return testDatabase === undefined || options.fileSystem !== undefined ? {} : { storage: testDatabase }
+  return testDatabase === undefined || (options.fileSystem ?? undefined) !== undefined ? {} : { storage: testDatabase }
 }
 
-/** Runs test files once more on Node, with what they open in this database: none may fail, and more than `least` must pass. */
-export async function passesOnDatabase(url: string, files: readonly string[], least: number): Promise<void> {
+/** Whether the objects of tests keep files on disk. If not, they are in `testDatabase`, which has no links, modes or empty directories. */
+export const isOnDisk = testDatabase === undefined
+
+/** The options of tests that are skipped on `testDatabase`, because they are about something that only a disk has. */
+export const onDisk = (about: string): { skip: string | false } => ({
+  skip: isOnDisk ? false : `about ${about}`,
+})
+
+const isNode = process.versions['bun'] === undefined && !('Deno' in globalThis)
+/** The options of tests that run test files once more: on Node, and in CI only on the oldest one. The core does the work, on each runtime. */
+export const ONE_RUNTIME = {
+  timeout: 900_000,
+  skip: isNode && (!CI || process.versions.node.startsWith('20.')) ? false : 'runs on one runtime',
+}
+
+/**
+ * Runs test files once more on Node, with what they open in this database: none may fail, and `least` must pass. Tests that are skipped
+ * say why: they are about something that only a disk has.
+ */
+export async function passesOnDatabase(url: string, names: readonly string[], least: number): Promise<void> {
+  // Tests look into the tables, and may do so before the first call.
+  const state = new StateStore({ storage: url })
+  await state.get(['none'], 'none')
+  await state.close()
+  const files = names.map((name) => fileURLToPath(new URL(`../${name}.test.ts`, import.meta.url)))
   const env = { ...process.env, AGENT_CONTEXT_TEST_DATABASE: url, NODE_TEST_CONTEXT: undefined }
-  const parameters = ['--import', 'tsx', '--test', '--test-reporter=tap', ...files]
+  const parameters = ['--import', 'tsx', '--test', '--test-concurrency=2', '--test-reporter=tap', ...files]
   const { stdout } = await promisify(execFile)('node', parameters, { env, maxBuffer: 64 * 1024 * 1024 }).catch(
     (error: { stdout: string; message: string }) => {
       const failed = error.stdout.split('\n').filter((line) => /^\s*not ok/.test(line))
@@ -34,7 +60,7 @@ export async function passesOnDatabase(url: string, files: readonly string[], le
     },
   )
   const passed = Number(/^# pass (\d+)$/m.exec(stdout)?.[1])
-  assert.ok(passed > least, `only ${passed} tests ran`)
+  assert.ok(passed >= least, `only ${passed} tests passed`)
 }
 
 export interface PostgresServer {
@@ -71,8 +97,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const directory = mkdtempSync(join(tmpdir(), 'agent-context-postgres-'))
   const data = join(directory, 'data')
   mkdirSync(data)
-  const isRoot = process.getuid?.() === 0
-  if (isRoot) {
+  if (isRoot()) {
     // The server refuses to run as root.
     const user = Number(execFileSync('id', ['-u', 'postgres'], { encoding: 'utf8' }))
     chownSync(directory, user, user)
@@ -81,7 +106,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const port = await freePort()
   const url = `postgres://agent@127.0.0.1:${port}/postgres`
   const asServer = (...command: string[]): string[] =>
-    isRoot ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--', ...command] : command
+    isRoot() ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--', ...command] : command
   const run = (program: string, ...args: string[]): string => {
     const [file = '', ...rest] = asServer(join(found, program), ...args)
     return execFileSync(file, rest, { cwd: directory, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
@@ -113,14 +138,86 @@ export async function startPostgres(): Promise<PostgresServer> {
   return { port, url, start, stop, sql, remove }
 }
 
-/** Runs SQL in a database, and returns what psql prints: a line for each row. */
+export interface Pooler {
+  readonly url: string
+  stop(): void
+}
+
+/** Whether PgBouncer is installed. If not, says so. */
+export function hasPooler(): boolean {
+  if (spawnSync('pgbouncer', ['--version']).status === 0) {
+    return true
+  }
+  console.error('SKIPPED: PgBouncer is not installed (apt-get install pgbouncer)')
+  return false
+}
+
+/** Starts PgBouncer in transaction mode, with a few connections to a server. */
+export async function startPooler(server: PostgresServer): Promise<Pooler> {
+  const directory = mkdtempSync(join(tmpdir(), 'agent-context-pooler-'))
+  const [users, settings] = [join(directory, 'users'), join(directory, 'settings')]
+  const port = await freePort()
+  writeFileSync(users, '"agent" ""\n')
+  writeFileSync(
+    settings,
+    `[databases]
+postgres = host=127.0.0.1 port=${server.port} dbname=postgres user=agent
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = trust
+auth_file = ${users}
+pool_mode = transaction
+default_pool_size = 4
+`,
+  )
+  if (isRoot()) {
+    execFileSync('chown', ['-R', 'postgres', directory])
+  }
+  const parameters = ['--quiet', ...(isRoot() ? ['--user=postgres'] : []), settings]
+  const pooler = spawn('pgbouncer', parameters, { stdio: 'ignore' })
+  const url = `postgres://agent@127.0.0.1:${port}/postgres`
+  for (let attempt = 1; ; attempt++) {
+    try {
+      queryDatabase(url, 'SELECT 1')
+      break
+    } catch (error) {
+      if (attempt === 100) {
+        throw error
+      }
+      await setTimeout(100)
+    }
+  }
+  const stop = (): void => {
+    pooler.kill('SIGKILL')
+    rmSync(directory, { recursive: true })
+  }
+  return { url, stop }
+}
+
+/** psql prints a line for each row, and nothing else. */
+export const PSQL_OPTIONS = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align']
+
+/** The path of psql. */
+export const psql = (): string => join(programs() ?? '', 'psql')
+
+/** Runs SQL in a database, and returns what psql prints. */
 export function queryDatabase(url: string, text: string): string {
-  const options = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align', '--command', text, url]
-  return execFileSync(join(programs() ?? '', 'psql'), options, {
+  return execFileSync(psql(), [...PSQL_OPTIONS, '--set=ON_ERROR_STOP=1', '--file=-', url], {
+    input: text,
     encoding: 'utf8',
     maxBuffer: 256 * 1024 * 1024,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+}
+
+/** Restores a dump of a schema in another database. */
+export function restoreDump(from: string, schema: string, to: string): void {
+  const dump = execFileSync(join(programs() ?? '', 'pg_dump'), [`--schema=${schema}`, '--format=custom', from], {
+    maxBuffer: 256 * 1024 * 1024,
+  })
+  execFileSync(join(programs() ?? '', 'pg_restore'), ['--exit-on-error', `--dbname=${to}`], { input: dump })
 }
 
 /** The directory of the newest installed version. */
@@ -132,6 +229,8 @@ function programs(): string | undefined {
   const newest = versions.sort((one, other) => Number(one) - Number(other)).at(-1)
   return newest === undefined ? undefined : join(DEBIAN, newest, 'bin')
 }
+
+const isRoot = (): boolean => process.getuid?.() === 0
 
 function freePort(): Promise<number> {
   return new Promise((found, failed) => {

@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { mkdtempSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { removeDirectory } from './fixtures.ts'
+import { isOnDisk } from './postgres.ts'
+import { query, readdirSync, readFileSync } from './stored-files.ts'
 
 /** A fixed upper bound for tests that start processes: Bun's default of 5 s is short on a busy machine. */
 export const PATIENT = { timeout: 360_000 }
@@ -54,6 +56,17 @@ export const leasesIn = (directory: string): string[] =>
 /** The names of the temporary files in a directory. */
 export const temporariesIn = (directory: string): string[] =>
   namesIn(directory).filter((name) => /^\.[0-9a-f]{16}-\d+\.tmp$/.test(name))
+
+/**
+ * In a database, ends the locks that processes have in a directory, or on one file of it: those of processes that are gone, without the
+ * seconds until the server notices. On disk, their locks have ended with them.
+ */
+export function endLocksIn(directory: string, name = '%'): void {
+  if (!isOnDisk) {
+    query(`UPDATE agent_context.lock_owner SET until = 0 WHERE id IN (SELECT l.owner FROM agent_context.lock AS l
+      JOIN agent_context.file AS f ON f.id = l.file WHERE f.directory = '${directory}' AND f.name LIKE '${name}')`)
+  }
+}
 
 /** A file's record; throws when it is not whole JSON. */
 export function recordIn(path: string): { toolName: string; result: unknown; args: Record<string, unknown> } {

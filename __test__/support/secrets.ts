@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MemoryFileSystem } from './fixtures.ts'
+import { readdirSync, readFileSync } from './stored-files.ts'
 
 const LETTERS_AND_DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 

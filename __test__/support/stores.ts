@@ -1,10 +1,10 @@
 /** What the tests of context stores share: the environment kept away, entries as other programs write them. */
 
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { ContextStore, type ContextStoreOptions, type NewStoreEntry } from '../../dist/index.js'
 import { inDatabase } from './postgres.ts'
+import { mkdirSync, readdirSync, writeFileSync } from './stored-files.ts'
 
 const VARIABLES = ['SFA_CONTEXT_STORE', 'SFA_SESSION_ID']
 // The user who runs the tests may have set them.
