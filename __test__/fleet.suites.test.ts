@@ -62,7 +62,7 @@ describe('on a database', { skip: testDatabase !== undefined || !hasPostgres() }
   })
   after(() => server.remove())
 
-  test('the tests of outputs on disk pass', ONE_RUNTIME, () => passesOnDatabase(server.url, MANAGER, 1))
-  test('the tests of findings on disk pass', ONE_RUNTIME, () => passesOnDatabase(server.url, STORE, 1))
-  test('the tests of memories on disk pass', ONE_RUNTIME, () => passesOnDatabase(server.url, MEMORY, 1))
+  test('the tests of outputs on disk pass', ONE_RUNTIME, () => passesOnDatabase(server.url, MANAGER, 380))
+  test('the tests of findings on disk pass', ONE_RUNTIME, () => passesOnDatabase(server.url, STORE, 85))
+  test('the tests of memories on disk pass', ONE_RUNTIME, () => passesOnDatabase(server.url, MEMORY, 105))
 })

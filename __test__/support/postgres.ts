@@ -1,12 +1,13 @@
 /** PostgreSQL servers for tests: each on a port of its own on loopback, in a temporary directory that is removed with it. */
 
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type BlobsOptions, StateStore } from '../../dist/index.js'
@@ -52,7 +53,7 @@ export const ONE_RUNTIME = {
 export async function passesOnDatabase(url: string, names: readonly string[], least: number): Promise<void> {
   // Tests look into the tables, and may do so before the first call.
   const state = new StateStore({ storage: url })
-  await state.get([], 'none')
+  await state.get(['none'], 'none')
   await state.close()
   await passesWith({ AGENT_CONTEXT_TEST_DATABASE: url }, names, least)
 }
@@ -110,8 +111,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const directory = mkdtempSync(join(tmpdir(), 'agent-context-postgres-'))
   const data = join(directory, 'data')
   mkdirSync(data)
-  const isRoot = process.getuid?.() === 0
-  if (isRoot) {
+  if (isRoot()) {
     // The server refuses to run as root.
     const user = Number(execFileSync('id', ['-u', 'postgres'], { encoding: 'utf8' }))
     chownSync(directory, user, user)
@@ -120,7 +120,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const port = await freePort()
   const url = `postgres://agent@127.0.0.1:${port}/postgres`
   const asServer = (...command: string[]): string[] =>
-    isRoot ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--', ...command] : command
+    isRoot() ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--', ...command] : command
   const run = (program: string, ...args: string[]): string => {
     const [file = '', ...rest] = asServer(join(found, program), ...args)
     return execFileSync(file, rest, { cwd: directory, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
@@ -152,6 +152,64 @@ export async function startPostgres(): Promise<PostgresServer> {
   return { port, url, start, stop, sql, remove }
 }
 
+export interface Pooler {
+  readonly url: string
+  stop(): void
+}
+
+/** Whether PgBouncer is installed. If not, says so. */
+export function hasPooler(): boolean {
+  if (spawnSync('pgbouncer', ['--version']).status === 0) {
+    return true
+  }
+  console.error('SKIPPED: PgBouncer is not installed (apt-get install pgbouncer)')
+  return false
+}
+
+/** Starts PgBouncer in transaction mode, with a few connections to a server. */
+export async function startPooler(server: PostgresServer): Promise<Pooler> {
+  const directory = mkdtempSync(join(tmpdir(), 'agent-context-pooler-'))
+  const [users, settings] = [join(directory, 'users'), join(directory, 'settings')]
+  const port = await freePort()
+  writeFileSync(users, '"agent" ""\n')
+  writeFileSync(
+    settings,
+    `[databases]
+postgres = host=127.0.0.1 port=${server.port} dbname=postgres user=agent
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = trust
+auth_file = ${users}
+pool_mode = transaction
+default_pool_size = 4
+`,
+  )
+  if (isRoot()) {
+    execFileSync('chown', ['-R', 'postgres', directory])
+  }
+  const parameters = ['--quiet', ...(isRoot() ? ['--user=postgres'] : []), settings]
+  const pooler = spawn('pgbouncer', parameters, { stdio: 'ignore' })
+  const url = `postgres://agent@127.0.0.1:${port}/postgres`
+  for (let attempt = 1; ; attempt++) {
+    try {
+      queryDatabase(url, 'SELECT 1')
+      break
+    } catch (error) {
+      if (attempt === 100) {
+        throw error
+      }
+      await setTimeout(100)
+    }
+  }
+  const stop = (): void => {
+    pooler.kill('SIGKILL')
+    rmSync(directory, { recursive: true })
+  }
+  return { url, stop }
+}
+
 /** psql prints a line for each row, and nothing else. */
 export const PSQL_OPTIONS = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align']
 
@@ -168,6 +226,14 @@ export function queryDatabase(url: string, text: string): string {
   })
 }
 
+/** Restores a dump of a schema in another database. */
+export function restoreDump(from: string, schema: string, to: string): void {
+  const dump = execFileSync(join(programs() ?? '', 'pg_dump'), [`--schema=${schema}`, '--format=custom', from], {
+    maxBuffer: 256 * 1024 * 1024,
+  })
+  execFileSync(join(programs() ?? '', 'pg_restore'), ['--exit-on-error', `--dbname=${to}`], { input: dump })
+}
+
 /** The directory of the newest installed version. */
 function programs(): string | undefined {
   if (!existsSync(DEBIAN)) {
@@ -177,6 +243,8 @@ function programs(): string | undefined {
   const newest = versions.sort((one, other) => Number(one) - Number(other)).at(-1)
   return newest === undefined ? undefined : join(DEBIAN, newest, 'bin')
 }
+
+const isRoot = (): boolean => process.getuid?.() === 0
 
 /** A port of this machine that no server has. */
 export function freePort(): Promise<number> {

@@ -9,7 +9,7 @@ export const TASKS = ['tasks']
 
 export type Task = { file: string; size: number; takenBy?: string; handle?: string }
 
-/** Stands for a tool with a large output. */
+/** In place of a tool with a large output. */
 const readFile = ({ file, size }: Task): string => `export const ${file} = 1 // ${file}\n`.repeat(size / 20)
 
 /** Takes a task that is free, if there is one. Of two workers that take the same task, the second finds another revision. */

@@ -76,6 +76,9 @@ async fn a_real_server() {
     many_files_are_read_at_once(&server).await;
     locks_exclude_other_processes_and_are_kept(&server).await;
     a_dead_owner_loses_its_lock_and_cannot_write(&server).await;
+    first_locks_at_once_are_all_held(&server).await;
+    heartbeats_that_take_long_keep_locks(&server).await;
+    a_lock_that_took_long_is_held(&server).await;
     leases_protect_sessions(&server).await;
     cut_connections_lose_and_double_nothing(&server).await;
     a_restart_loses_nothing(&server).await;
@@ -214,6 +217,59 @@ async fn a_dead_owner_loses_its_lock_and_cannot_write(server: &Server) {
     assert_eq!(own.try_lock().unwrap(), LockAttempt::Taken);
     own.append(b"again\n").unwrap();
     assert!(own.is_linked() && own.is_at(path));
+}
+
+async fn first_locks_at_once_are_all_held(server: &Server) {
+    for round in 0..20 {
+        let process = process(&server.url());
+        let take = |number: usize| {
+            let disk = Arc::clone(&process.disk);
+            tokio::task::spawn_blocking(move || {
+                let path = format!("/first/{round}/{number}.lock");
+                let own = disk.open(Path::new(&path), Access::Append).unwrap();
+                (own.try_lock().unwrap(), own)
+            })
+        };
+        let taking: Vec<_> = (0..4).map(take).collect();
+        let mut taken = Vec::new();
+        for task in taking {
+            taken.push(task.await.unwrap());
+        }
+        for (attempt, own) in &taken {
+            assert_eq!(*attempt, LockAttempt::Taken);
+            assert!(own.keeps_lock(), "round {round}");
+        }
+    }
+}
+
+async fn heartbeats_that_take_long_keep_locks(server: &Server) {
+    let proxy = Proxy::to(server.port()).unwrap();
+    let (slow, other) = (process(&server.url_at(proxy.port())), process(&server.url()));
+    let path = Path::new("/slow/log");
+    let own = slow.disk.open(path, Access::Append).unwrap();
+    assert_eq!(own.try_lock().unwrap(), LockAttempt::Taken);
+    // An answer takes longer than the pause between two heartbeats.
+    proxy.set_delay(Duration::from_millis(800));
+    tokio::time::sleep(2 * LEASE).await;
+    let again = other.disk.open(path, Access::Append).unwrap();
+    assert_eq!(again.try_lock().unwrap(), LockAttempt::Held);
+    proxy.set_delay(Duration::ZERO);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(own.keeps_lock());
+}
+
+async fn a_lock_that_took_long_is_held(server: &Server) {
+    let proxy = Proxy::to(server.port()).unwrap();
+    let slow = process(&server.url_at(proxy.port()));
+    let own = slow.disk.open(Path::new("/slow/x.lock"), Access::Append).unwrap();
+    proxy.set_refuses(true);
+    proxy.cut();
+    let taking = tokio::task::spawn_blocking(move || (own.try_lock(), own));
+    tokio::time::sleep(LEASE).await;
+    proxy.set_refuses(false);
+    let (taken, own) = taking.await.unwrap();
+    assert_eq!(taken.unwrap(), LockAttempt::Taken);
+    assert!(own.keeps_lock());
 }
 
 async fn leases_protect_sessions(server: &Server) {

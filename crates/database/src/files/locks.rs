@@ -111,6 +111,23 @@ impl Locks {
         }
     }
 
+    /// Notes that a statement did not see an owner: either it is over, or a statement that ran at the same time created it, which the
+    /// next one sees. `unseen` is the owner that the statement before did not see.
+    fn end_unseen(&self, owner: Uuid, unseen: &mut Option<Uuid>) {
+        if unseen.replace(owner) == Some(owner) {
+            self.end_owner(owner);
+        }
+    }
+
+    /// Sends a heartbeat if the statement that took a lock waited for a connection or for the tables: this process would not rely on
+    /// the lock.
+    async fn confirm_late(self: &Arc<Self>) {
+        let is_old = self.state().owner.is_some_and(|owner| owner.confirmed.0.elapsed() > BEAT);
+        if is_old {
+            self.beat().await;
+        }
+    }
+
     /// Tries to lock a file under a new token, which is returned if the lock was taken.
     pub async fn try_lock(
         self: &Arc<Self>,
@@ -118,6 +135,7 @@ impl Locks {
         file: Uuid,
     ) -> FileResult<(LockAttempt, Option<Uuid>)> {
         let token = Uuid::new_v4();
+        let mut unseen = None;
         for _ in 0..ATTEMPTS {
             let owner = self.owner();
             let parameters = Parameters::new().id(file).id(token).id(owner);
@@ -132,10 +150,11 @@ impl Locks {
             let is_own = row.get::<_, Option<Uuid>>(2) == Some(token);
             if row.get(0) || is_own {
                 self.hold(token, Held { file, place: place_in(row, 5) });
+                self.confirm_late().await;
                 return Ok((LockAttempt::Taken, Some(token)));
             }
             if !row.get::<_, bool>(1) {
-                self.end_owner(owner);
+                self.end_unseen(owner, &mut unseen);
                 continue;
             }
             // Another process was quicker, and may have freed it again.
@@ -160,6 +179,7 @@ impl Locks {
         contents: &[u8],
     ) -> FileResult<(Uuid, Uuid)> {
         let (place, file, token) = (Place::of(path)?, Uuid::new_v4(), Uuid::new_v4());
+        let mut unseen = None;
         for _ in 0..ATTEMPTS {
             let owner = self.owner();
             let parameters = Parameters::new()
@@ -178,12 +198,13 @@ impl Locks {
             // An earlier attempt, whose answer was lost, may have created it.
             if row.get::<_, Option<Uuid>>(1) == Some(token) {
                 self.hold(token, Held { file, place: Some(place) });
+                self.confirm_late().await;
                 return Ok((file, token));
             }
             if row.get(0) {
                 break;
             }
-            self.end_owner(owner);
+            self.end_unseen(owner, &mut unseen);
         }
         Err(refused("open", path, std::io::ErrorKind::AlreadyExists))
     }
@@ -262,8 +283,16 @@ impl Locks {
         }
     }
 
-    /// Sends one heartbeat. Returns whether it was answered.
-    pub async fn beat(&self) -> bool {
+    /// Sends one heartbeat. Returns whether it was answered soon. If not, it goes on beside the next one: while the server or
+    /// this machine is busy, it takes longer to open a connection.
+    pub async fn beat(self: &Arc<Self>) -> bool {
+        let Ok(runtime) = runtime() else { return false };
+        let locks = Arc::clone(self);
+        let sent = runtime.spawn(async move { locks.send_beat().await });
+        matches!(tokio::time::timeout(BEAT, sent).await, Ok(Ok(true)))
+    }
+
+    async fn send_beat(&self) -> bool {
         let (owner, tokens, changes) = {
             let state = self.state();
             let Some(owner) = state.owner else { return true };
@@ -272,7 +301,7 @@ impl Locks {
         let sent = Moment::now();
         let parameters = Parameters::new().id(owner);
         let beat = self.database.statement_beside(sql::BEAT, &parameters);
-        let Ok(Some(rows)) = tokio::time::timeout(BEAT, beat).await else { return false };
+        let Ok(Some(rows)) = tokio::time::timeout(RELIABLE, beat).await else { return false };
         if !rows.first().is_some_and(|row| row.get(0)) {
             self.end_owner(owner);
             return true;
@@ -283,7 +312,8 @@ impl Locks {
             .collect();
         let mut state = self.state();
         let is_same = state.changes == changes;
-        if let Some(known) = state.owner.as_mut().filter(|known| known.id == owner) {
+        let is_newer = |known: &&mut Owner| known.id == owner && known.confirmed.0 < sent.0;
+        if let Some(known) = state.owner.as_mut().filter(is_newer) {
             known.confirmed = sent;
         }
         for token in tokens {
