@@ -124,6 +124,11 @@ async fn long_contents_are_objects_and_their_ranges_are_read(server: &Server) {
         process.files.read_many(Path::new("/long"), &names, 100_000).await.unwrap().unwrap();
     assert_eq!(longer[0].as_ref().unwrap().bytes, long[..100_000]);
     assert_eq!(process.read("/long/x", u64::MAX).await.unwrap(), long);
+    let part = process.files.read_range(Path::new("/long"), Path::new("x"), 10_000..50_000).await;
+    assert_eq!(part.unwrap().unwrap(), long[10_000..50_000]);
+    let end =
+        process.files.read_range(Path::new("/long"), Path::new("x"), 19_999_000..30_000_000).await;
+    assert_eq!(end.unwrap().unwrap(), long[19_999_000..]);
     // A range, and then what follows it, in pieces.
     let file = process.disk.open(Path::new("/long/x"), Access::Read).unwrap();
     bucket.bytes_read.store(0, Ordering::Relaxed);
