@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { RepoMemory } from '../dist/index.js'
 import { HASH, linesOf, memoryFile, memoryIn, summariesFile, textOf } from './support/memories.ts'
-import { inDatabase } from './support/postgres.ts'
+import { inDatabase, isOnDisk } from './support/postgres.ts'
 import { holds, inDirectory, namesIn, PATIENT, start } from './support/processes.ts'
 import { writeFileSync } from './support/stored-files.ts'
 
@@ -131,7 +131,7 @@ describe('processes that share a memory', () => {
     'a writer that is killed leaves a whole memory, and the next one goes on',
     PATIENT,
     inDirectory(async (root) => {
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < (isOnDisk ? 3 : 1); round++) {
         const child = start('memory-writer.mjs', [root, HASH, `killed-${round}`, 1_000_000, AT_ONCE, 'notes'])
         assert.equal(await child.line(), 'ready')
         child.send('go')
@@ -142,6 +142,8 @@ describe('processes that share a memory', () => {
         await setTimeout(100)
         child.process.kill('SIGKILL')
         await child.ended
+        // A database carries out the statement that it has got.
+        await setTimeout(isOnDisk ? 0 : 1000)
         const before = (await memory.getRepoMemory()).notes.length
         await memory.upsertNote({ content: 'after the crash' })
         assert.equal((await memory.getRepoMemory()).notes.length, before + 1)
