@@ -12,7 +12,7 @@ const program = join(root, 'dist', 'cli')
 const server = join(root, 'dist', 'mcp')
 const programFiles = readdirSync(program)
 /** Bytes, compressed. */
-const MOST = { program: 60 * 1024, hook: 6 * 1024, server: 120 * 1024, package: 1.5 * 1024 * 1024 }
+const MOST = { program: 64 * 1024, hook: 6 * 1024, server: 120 * 1024, package: 1.5 * 1024 * 1024 }
 
 /** What a module imports from beside it, in either form. */
 function importsOf(path: string): string[] {

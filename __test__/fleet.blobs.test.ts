@@ -17,10 +17,11 @@ import {
   RepoMemory,
   StateStore,
 } from '../dist/index.js'
+import { agentContext } from './support/command-line.ts'
 import { rejectsWith, throwsWith } from './support/fixtures.ts'
 import { BUCKET, type BucketServer, credentials, hasMoto, startMoto } from './support/moto.ts'
 import { hasPostgres, ONE_RUNTIME, type PostgresServer, passesWith, startPostgres } from './support/postgres.ts'
-import { holds, PATIENT, run } from './support/processes.ts'
+import { type Ended, holds, PATIENT, run } from './support/processes.ts'
 
 const LONG = 'long text '.repeat(100_000)
 const HASH = '0123456789abcdef'.repeat(4)
@@ -290,6 +291,38 @@ describe('blobs', PATIENT, () => {
     }
     await manager.close()
     rmSync(directory, { recursive: true })
+  })
+
+  onServers('the program reads outputs in a bucket, and copies into it', async (bucket) => {
+    const manager = new ContextManager({ storage, blobs, contextDir: 'program' })
+    const saved = await manager.saveContext('tool', {}, LONG)
+    await manager.close()
+    const folder = mkdtempSync(join(tmpdir(), 'agent-context-blobs-'))
+    const environment = {
+      AGENT_CONTEXT_DIR: 'program',
+      AGENT_CONTEXT_STORAGE: storage,
+      AWS_ENDPOINT_URL: bucket.endpoint,
+      AWS_ACCESS_KEY_ID: 'any',
+      AWS_SECRET_ACCESS_KEY: 'any',
+    }
+    const program = (words: readonly string[], more = {}): Promise<Ended> =>
+      agentContext(folder, words, { environment: { ...environment, ...more } })
+    const bucketOf = ['--blobs', `s3://${BUCKET}/tests`]
+    const read = await program(['read', saved, ...bucketOf, '--whole'])
+    assert.equal(read.code, 0, read.stderr)
+    assert.equal(read.stdout.trim(), LONG.trim())
+    const without = await program(['read', saved, '--whole'])
+    assert.match(without.stderr, /the option blobs is not given/)
+    const ofVariables = { AGENT_CONTEXT_BLOBS: `s3://${BUCKET}/tests` }
+    const out = await program(['copy', '--to', 'files', '--dir', 'program'], ofVariables)
+    assert.equal(out.code, 0, out.stderr)
+    const to = ['copy', '--from', 'files', '--to', storage, '--dir', 'program', '--blobs', `s3://${BUCKET}/program`]
+    const back = await program([...to, '--dry-run'], { AGENT_CONTEXT_STORAGE: undefined })
+    assert.equal(back.code, 0, back.stderr)
+    const alone = await program(['list', '--blobs', `s3://${BUCKET}/a`], { AGENT_CONTEXT_STORAGE: undefined })
+    assert.equal(alone.code, 2)
+    assert.match(alone.stderr, /add --storage URL/)
+    rmSync(folder, { recursive: true })
   })
 
   it('the tests of a fleet pass with a bucket', ONE_RUNTIME, async (context) => {

@@ -112,7 +112,7 @@ describe('processes without a common directory', { ...PATIENT, skip: !hasPostgre
     const names = Array.from({ length: 20 }, (_, number) => `process-${number}`)
     await Promise.all(names.map((name) => worksWithAll(server.url, name)))
     await assertAll(server.url, names)
-    assert.equal(server.sql('SELECT count(*) FROM agent_context.migration').trim(), '1')
+    assert.equal(server.sql('SELECT count(*) = max(version) FROM agent_context.migration').trim(), 't')
   })
 
   test('find everything in a database into which a dump of the schema was restored', async () => {

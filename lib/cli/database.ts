@@ -1,10 +1,11 @@
 /** The database that `--storage`, a variable or the settings file names, and the parts of its URL that may be shown. */
 
-import type { StorageOptions } from '../index.ts'
+import type { BlobsOptions, StorageOptions } from '../index.ts'
 import { EXIT } from './command-types.ts'
 import { CliError } from './failures.ts'
 
 export const STORAGE_VARIABLE = 'AGENT_CONTEXT_STORAGE'
+export const BLOBS_VARIABLE = 'AGENT_CONTEXT_BLOBS'
 /** PostgreSQL's own variable. */
 const PASSWORD_VARIABLE = 'PGPASSWORD'
 
@@ -35,16 +36,30 @@ export function databaseOfFile(url: string, file: string): DatabaseSetting {
   return { url, isFromFile: true }
 }
 
-/** The option `storage` of the library's classes. */
-export function storageOf(database: DatabaseSetting | undefined): { storage?: string | StorageOptions } {
+/** The options `storage` and `blobs` of the library's classes. */
+export interface PlaceOptions {
+  readonly storage?: string | StorageOptions | undefined
+  readonly blobs?: string | BlobsOptions | undefined
+}
+
+/** Where objects of the library's classes keep their data. `blobs` is the URL of a bucket beside the database. */
+export function storageOf({
+  database,
+  blobs,
+}: {
+  readonly database?: DatabaseSetting | undefined
+  readonly blobs?: string | undefined
+}): PlaceOptions {
   if (database === undefined) {
     return {}
   }
   const { url, isFromFile } = database
   const password = process.env[PASSWORD_VARIABLE] || undefined
-  return isFromFile || password === undefined || hasPassword(url)
-    ? { storage: url }
-    : { storage: { url, credentials: passwordOfVariable } }
+  const hasOwnPassword = isFromFile || password === undefined || hasPassword(url)
+  return {
+    storage: hasOwnPassword ? url : { url, credentials: passwordOfVariable },
+    ...(blobs === undefined ? {} : { blobs }),
+  }
 }
 
 /** One function, so that all objects share their connections. */

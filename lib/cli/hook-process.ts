@@ -15,7 +15,7 @@ import { resolveSettings, type Settings } from './settings.ts'
 
 const CHUNK_BYTES = 64 * 1024
 /** The options that are read here. The parser of all commands reads the other options. */
-const TEXTS = ['dir', 'history', 'memory', 'storage'] as const
+const TEXTS = ['dir', 'history', 'memory', 'storage', 'blobs'] as const
 const COUNT = /^\d{1,15}$/
 
 interface HookCall {
@@ -46,9 +46,10 @@ export async function answerHook(words: readonly string[]): Promise<boolean> {
   return true
 }
 
-export function hookOptions({ dir, history, memory, database, file }: Settings, options: OptionValues): HookOptions {
+export function hookOptions(settings: Settings, options: OptionValues): HookOptions {
+  const { dir, history, memory, database, file } = settings
   refuseFromFile(database, file)
-  return { dir, history, memory, ...storageOf(database), threshold: options.threshold }
+  return { dir, history, memory, ...storageOf(settings), threshold: options.threshold }
 }
 
 /** Reads an event from standard input and answers it on standard output. */

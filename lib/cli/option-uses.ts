@@ -15,7 +15,7 @@ const PLACES: readonly OptionName[] = ['dir', 'history', 'store', 'state', 'memo
 export function usesOf(row: CommandRow): readonly OptionUse[] {
   const own = (row.options ?? []).map((use) => (typeof use === 'string' ? { name: use } : use))
   const implied: readonly OptionName[] = [
-    ...(own.some(({ name }) => PLACES.includes(name)) ? (['storage'] as const) : []),
+    ...(own.some(({ name }) => PLACES.includes(name)) ? (['storage', 'blobs'] as const) : []),
     ...(row.isDestructive === true ? (['yes', 'dryRun'] as const) : []),
     ...OF_OUTPUT[row.output],
     ...COMMON_OPTIONS,

@@ -42,6 +42,11 @@ export const OPTIONS = {
     kind: 'text',
     description: 'a PostgreSQL database in place of files (AGENT_CONTEXT_STORAGE); places are then names in it',
   },
+  blobs: {
+    flags: '--blobs <url>',
+    kind: 'text',
+    description: 'a bucket for large outputs beside the database, such as s3://bucket/prefix (AGENT_CONTEXT_BLOBS)',
+  },
   agent: { flags: '--agent <name>', kind: 'text', description: 'the agent that writes (AGENT_CONTEXT_AGENT)' },
   workspace: {
     flags: '--workspace <folder>',

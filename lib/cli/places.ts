@@ -30,7 +30,7 @@ export async function openManager(place: Place, options: ContextManagerOptions =
   const { ContextManager } = await library()
   return new ContextManager({
     contextDir: place.settings.dir,
-    ...storageOf(place.settings.database),
+    ...storageOf(place.settings),
     ...reporting(place),
     ...options,
   })
@@ -40,7 +40,7 @@ export async function openHistory(place: Place): Promise<ContextHistory> {
   const { ContextHistory } = await library()
   return new ContextHistory({
     path: place.settings.history,
-    ...storageOf(place.settings.database),
+    ...storageOf(place.settings),
     ...reporting(place),
   })
 }
@@ -52,7 +52,7 @@ export async function openStore(place: Place): Promise<ContextStore> {
     agent: place.settings.agent ?? READING_AGENT,
     path: place.settings.store,
     sessionId: place.options.session,
-    ...storageOf(place.settings.database),
+    ...storageOf(place.settings),
     ...reporting(place),
   })
 }
@@ -66,7 +66,7 @@ export async function openStoreForWriting(place: Place): Promise<ContextStore> {
 
 export async function openState(place: Place): Promise<StateStore> {
   const { StateStore } = await library()
-  return new StateStore({ path: place.settings.state, ...storageOf(place.settings.database), ...reporting(place) })
+  return new StateStore({ path: place.settings.state, ...storageOf(place.settings), ...reporting(place) })
 }
 
 export async function openMemory(place: Place): Promise<RepoMemory> {
@@ -75,7 +75,7 @@ export async function openMemory(place: Place): Promise<RepoMemory> {
     workspace: place.settings.workspace ?? '.',
     root: place.settings.memory,
     branchScope: place.options.branchScope,
-    ...storageOf(place.settings.database),
+    ...storageOf(place.settings),
     ...reporting(place),
   })
 }

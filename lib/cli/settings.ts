@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { nearestName } from '../arguments/nearest-name.ts'
 import { EXIT } from './command-types.ts'
-import { type DatabaseSetting, databaseOfFile, databaseOfOption, STORAGE_VARIABLE } from './database.ts'
+import { BLOBS_VARIABLE, type DatabaseSetting, databaseOfFile, databaseOfOption, STORAGE_VARIABLE } from './database.ts'
 import { CliError } from './failures.ts'
 import type { OptionValues } from './options.ts'
 
@@ -22,6 +22,8 @@ export interface Settings {
   readonly memory?: string
   /** Where everything is stored, in place of files. The others, except `agent` and `workspace`, are then namespaces. */
   readonly database?: DatabaseSetting
+  /** The bucket beside the database. A settings file cannot name one: a repository must not decide where outputs are sent. */
+  readonly blobs?: string
   /** Which of them options on the command line set. */
   readonly given: ReadonlySet<SettingName>
   /** The file that was read. */
@@ -47,6 +49,11 @@ export function resolveSettings(options: OptionValues, environment: NodeJS.Proce
   const file = settingsFileFor(folder)
   const fromFile: FileSettings = file === undefined ? {} : readSettings(file)
   const database = databaseOf(options, environment, file, fromFile)
+  const isCopy = options.from !== undefined || options.to !== undefined
+  if (options.blobs !== undefined && database === undefined && !isCopy) {
+    throw new CliError('--blobs is a bucket beside a database: add --storage URL', EXIT.usage)
+  }
+  const blobs = options.blobs ?? (environment[BLOBS_VARIABLE] || undefined)
   const settings: Partial<Record<SettingName, string>> = {}
   for (const name of SETTING_NAMES) {
     const text = fromFile[name]
@@ -60,6 +67,7 @@ export function resolveSettings(options: OptionValues, environment: NodeJS.Proce
   return {
     ...settings,
     ...(database === undefined ? {} : { database }),
+    ...(blobs === undefined ? {} : { blobs }),
     given: new Set(SETTING_NAMES.filter((name) => options[name] !== undefined)),
     ...(file === undefined ? {} : { file }),
   }

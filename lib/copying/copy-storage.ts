@@ -1,6 +1,5 @@
 /** `copyStorage`: copies what is stored between directories and databases. */
 
-import { existsSync } from 'node:fs'
 import { NativeCopier } from '#addon'
 import { checkBoolean, checkFilled, optional, readSignal } from '../arguments/checks.ts'
 import { asContextError, contextError } from '../arguments/errors.ts'
@@ -179,14 +178,27 @@ async function copyItems(copy: Copy, from: string, to: string): Promise<CopyRepo
   refuseSame(copy, source.path, target.path)
   try {
     // Reading would create the file.
-    if (copy.from.storage === undefined && !existsSync(source.path)) {
+    if (!(await isThere(copy.from, source.path))) {
       return emptyReport()
     }
-    const isNew = copy.to.storage === undefined && !existsSync(target.path)
+    const isNew = !(await isThere(copy.to, target.path))
     return await copyState({ from: source, to: target, overwrite, dryRun, isNew, signal })
   } finally {
     await Promise.all([source.close(), target.close()])
   }
+}
+
+/** Whether a store is there; in a database, it counts as there. */
+async function isThere({ storage }: Side, path: string): Promise<boolean> {
+  if (storage !== undefined) {
+    return true
+  }
+  // Loaded here: most processes copy nothing.
+  const { access } = await import('node:fs/promises')
+  return access(path).then(
+    () => true,
+    ({ code }: NodeJS.ErrnoException) => code !== 'ENOENT',
+  )
 }
 
 /** The absolute path, or the name in the database. */

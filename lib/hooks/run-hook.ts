@@ -2,7 +2,7 @@
 
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import type { StorageOptions } from '../index.ts'
+import type { BlobsOptions, StorageOptions } from '../index.ts'
 import { type ProjectPlaces, placesInDirectory, projectPlaces } from '../projects/project-places.ts'
 import { CLIENT } from './clients.ts'
 import type { Client, ClientName, HookEvent, ToolCall } from './hook-event.ts'
@@ -15,6 +15,8 @@ export interface HookOptions {
   readonly memory?: string | undefined
   /** A database in place of files. */
   readonly storage?: string | StorageOptions | undefined
+  /** A bucket for large outputs, beside the database. */
+  readonly blobs?: string | BlobsOptions | undefined
   /** Smaller outputs stay in the conversation. */
   readonly threshold?: number | undefined
 }
@@ -56,19 +58,19 @@ export async function runHook(
 
 async function respond(client: Client, event: HookEvent, places: ProjectPlaces, options: HookOptions): Promise<object> {
   const { happening } = event
-  const { storage } = options
+  const { storage, blobs } = options
   switch (happening.kind) {
     case 'tool':
       return OWN_TOOL.test(happening.tool) ? {} : afterTool(client, event, happening, places, options)
     case 'session-start': {
       const { RepoMemory } = await import('../index.ts')
-      const memory = await RepoMemory.open({ workspace: event.workspace, root: options.memory, storage })
+      const memory = await RepoMemory.open({ workspace: event.workspace, root: options.memory, storage, blobs })
       const pack = await memory.buildContextFromMemory(PACK_CHARS, { repoMap: false })
       return pack === '' ? {} : client.context(pack)
     }
     case 'session-end': {
       const { ContextManager } = await import('../index.ts')
-      await new ContextManager({ contextDir: places.contexts, storage }).endSession(await sessionOf(event))
+      await new ContextManager({ contextDir: places.contexts, storage, blobs }).endSession(await sessionOf(event))
       return {}
     }
     default:
@@ -84,11 +86,11 @@ async function afterTool(
   options: HookOptions,
 ): Promise<object> {
   const { ContextHistory, ContextManager } = await import('../index.ts')
-  const { storage } = options
+  const { storage, blobs } = options
   const sessionId = await sessionOf(event)
   const output = largestText(call.response)
-  const manager = new ContextManager({ contextDir: places.contexts, sessionId, persist: 'all', storage })
-  const history = new ContextHistory({ path: options.history ?? places.history, storage })
+  const manager = new ContextManager({ contextDir: places.contexts, sessionId, persist: 'all', storage, blobs })
+  const history = new ContextHistory({ path: options.history ?? places.history, storage, blobs })
   const result = output?.text ?? call.response ?? null
   const { callId } = call
   // A placeholder is made, and noted in the record, only if the client accepts replacements.

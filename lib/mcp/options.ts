@@ -1,6 +1,6 @@
 /** The options of the server. */
 
-import type { StorageOptions } from '../index.ts'
+import type { BlobsOptions, StorageOptions } from '../index.ts'
 
 export const TOOL_GROUPS = ['contexts', 'history', 'store', 'memory'] as const
 export type ToolGroup = (typeof TOOL_GROUPS)[number]
@@ -18,6 +18,8 @@ export interface ServerSettings {
   readonly memory?: string | undefined
   /** A database in place of files. */
   readonly storage?: string | StorageOptions | undefined
+  /** A bucket for large outputs, beside the database. */
+  readonly blobs?: string | BlobsOptions | undefined
   /** Outputs of every workspace are listed, searched and read. */
   readonly allProjects: boolean
   readonly readOnly: boolean

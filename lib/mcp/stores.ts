@@ -1,6 +1,6 @@
 /** Opens the stores of the server, each when it is first needed. */
 
-import type { ContextHistory, ContextManager, ContextStore, RepoMemory, StorageOptions } from '../index.ts'
+import type { ContextHistory, ContextManager, ContextManagerOptions, ContextStore, RepoMemory } from '../index.ts'
 import { type ProjectPlaces, placesInDirectory, projectPlaces } from '../projects/project-places.ts'
 import type { ServerSettings } from './options.ts'
 import { allProjectDirectories, type Outputs, outputsOf, outputsOfAll } from './outputs.ts'
@@ -82,8 +82,8 @@ export class Stores {
   }
 
   /** The options that all stores have. */
-  #common(): { onDebug?: (message: string) => void; storage?: string | StorageOptions } {
-    const { onDebug, storage } = this.settings
-    return { ...(onDebug === undefined ? {} : { onDebug }), ...(storage === undefined ? {} : { storage }) }
+  #common(): Pick<ContextManagerOptions, 'onDebug' | 'storage' | 'blobs'> {
+    const { onDebug, storage, blobs } = this.settings
+    return { onDebug, storage, blobs }
   }
 }

@@ -18,7 +18,7 @@ export interface LocalCopy extends AsyncDisposable {
 
 /** `undefined` if the invocation is on files anyway. */
 export async function localCopy(invocation: Invocation): Promise<LocalCopy | undefined> {
-  const { database, ...settings } = invocation.settings
+  const { database, blobs, ...settings } = invocation.settings
   if (database === undefined) {
     return undefined
   }
@@ -41,7 +41,7 @@ export async function localCopy(invocation: Invocation): Promise<LocalCopy | und
         store: only('store', store ?? DEFAULT_CONTEXT_STORE),
         memory: only('memory', memory ?? DEFAULT_REPO_MEMORY_ROOT),
       })
-      return { files: places(files), database: { ...places(settings), ...storageOf(database) } }
+      return { files: places(files), database: { ...places(settings), ...storageOf({ database, blobs }) } }
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }

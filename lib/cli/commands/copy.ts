@@ -1,9 +1,9 @@
 /** `copy`: copies what is stored between directories and databases. */
 
 import { isAbsolute, join, resolve } from 'node:path'
-import type { CopyPlaces, CopyReport } from '../../index.ts'
+import type { CopyReport } from '../../index.ts'
 import { EXIT, type Invocation } from '../command-types.ts'
-import { type DatabaseSetting, databaseOfOption, storageOf } from '../database.ts'
+import { type DatabaseSetting, databaseOfOption, type PlaceOptions, storageOf } from '../database.ts'
 import { CliError } from '../failures.ts'
 import { startProgress } from '../output/progress.ts'
 import type { Column } from '../output/table.ts'
@@ -29,7 +29,7 @@ interface Row extends CopyReport {
 }
 
 /** A folder, or a database. */
-type Side = { readonly folder: string } | { readonly database: DatabaseSetting }
+type Side = { readonly folder: string } | { readonly database: DatabaseSetting; readonly blobs: string | undefined }
 
 export async function run(invocation: Invocation): Promise<0 | 4> {
   const { options, output, signal } = invocation
@@ -88,7 +88,9 @@ const COLUMNS: readonly Column<Row>[] = [
 function sideOf({ options, settings }: Invocation, name: 'from' | 'to'): Side {
   const given = options[name]
   if (given !== undefined) {
-    return /^\w+:\/\//.test(given) ? { database: databaseOfOption(given, `--${name}`) } : { folder: resolve(given) }
+    return /^\w+:\/\//.test(given)
+      ? { database: databaseOfOption(given, `--${name}`), blobs: settings.blobs }
+      : { folder: resolve(given) }
   }
   const other = name === 'from' ? 'to' : 'from'
   if (settings.database === undefined || options[other] === undefined) {
@@ -97,7 +99,7 @@ function sideOf({ options, settings }: Invocation, name: 'from' | 'to'): Side {
       EXIT.usage,
     )
   }
-  return { database: settings.database }
+  return { database: settings.database, blobs: settings.blobs }
 }
 
 /** A place on one side: below the folder, or the same name in the database. */
@@ -109,4 +111,4 @@ function nameIn(side: Side, name: string): string {
   return isAbsolute(inPlace) ? inPlace : join(side.folder, inPlace)
 }
 
-const storageIn = (side: Side): Pick<CopyPlaces, 'storage'> => ('database' in side ? storageOf(side.database) : {})
+const storageIn = (side: Side): PlaceOptions => ('database' in side ? storageOf(side) : {})

@@ -31,7 +31,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
     session: options.session,
     workspace: settings.workspace ?? '.',
     memory: settings.memory,
-    ...storageOf(settings.database),
+    ...storageOf(settings),
     allProjects: options.allProjects === true,
     readOnly: options.readOnly === true,
     groups: groupsOf(options.tools),

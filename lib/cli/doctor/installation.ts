@@ -45,7 +45,7 @@ export async function checkDatabase({ database }: Settings): Promise<Check[]> {
   const name = 'database'
   try {
     const { ContextHistory } = await library()
-    const { storage } = storageOf(database)
+    const { storage } = storageOf({ database })
     const url = typeof storage === 'string' ? { url: storage } : storage
     const history = new ContextHistory({
       path: 'agent-context-doctor',

@@ -30,7 +30,7 @@ export async function probe(name: string, directory: string, said: string): Prom
 /** The same in a namespace of the database, with the class of the place: histories, items and files have tables of their own. */
 export async function probeDatabase({ settings }: Invocation, name: string, said: string): Promise<Check> {
   const { ContextHistory, ContextManager, StateStore } = await library()
-  const storage = storageOf(settings.database)
+  const storage = storageOf(settings)
   // One state store for all probes: the row of a store stays.
   const [namespace, probe] = ['agent-context-doctor', randomBytes(6).toString('hex')]
   try {

@@ -378,7 +378,7 @@ mod tests {
         }
         let report = copy(FileKind::Contexts, &from, &to, false).await;
         assert_eq!((report.copied, report.already_there), (0, 1));
-        assert_eq!(report.conflicting, [context.clone()]);
+        assert_eq!(report.conflicting, std::slice::from_ref(&context));
         fs::write(from.join(&session), record(8)).unwrap();
         let report = copy(FileKind::Contexts, &from, &to, true).await;
         assert_eq!((report.copied, report.replaced, report.conflicts), (2, 2, 0));
