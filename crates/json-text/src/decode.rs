@@ -7,7 +7,7 @@ use memchr::memchr;
 use super::text::read_character;
 
 /// Decodes the content of a well-formed string token, without its quotes. Lone surrogates become U+FFFD, as with
-/// [`decode_string`].
+/// [`decode_string`](crate::decode_string).
 pub fn decode_content(content: &str) -> Cow<'_, str> {
     let Some(first) = memchr(b'\\', content.as_bytes()) else { return Cow::Borrowed(content) };
     if let Some(text) = decode_ascii(content) {
