@@ -252,6 +252,6 @@ describe('npm run example:fleet', () => {
   test('says what it needs', async () => {
     const { code, errors } = await runExampleIn({ DATABASE_URL: undefined }, FLEET)
     assert.equal(code, 1)
-    assert.match(errors, /^Set DATABASE_URL/)
+    assert.match(errors, /Set DATABASE_URL/)
   })
 })

@@ -68,7 +68,9 @@ describe('blobs', PATIENT, () => {
   /** The length of an output that another process loads, or the error. */
   const loadedElsewhere = async (contextDir: string, saved: string): Promise<string> => {
     const withoutCredentials = JSON.stringify({ ...blobs, credentials: undefined })
-    const [printed = ''] = await run('fleet-blobs.mjs', [storage, withoutCredentials, contextDir, saved])
+    const [printed = ''] = await run('fleet-blobs.mjs', [storage, withoutCredentials, contextDir, saved], {
+      environment: { AWS_ACCESS_KEY_ID: 'any', AWS_SECRET_ACCESS_KEY: 'any' },
+    })
     return printed
   }
 
@@ -316,8 +318,8 @@ describe('blobs', PATIENT, () => {
     const ofVariables = { AGENT_CONTEXT_BLOBS: `s3://${BUCKET}/tests` }
     const out = await program(['copy', '--to', 'files', '--dir', 'program'], ofVariables)
     assert.equal(out.code, 0, out.stderr)
-    const to = ['copy', '--from', 'files', '--to', storage, '--dir', 'program', '--blobs', `s3://${BUCKET}/program`]
-    const back = await program([...to, '--dry-run'], { AGENT_CONTEXT_STORAGE: undefined })
+    const to = ['copy', '--from', 'files', '--to', storage, '--dir', 'program', '--blobs', `s3://${BUCKET}/tests`]
+    const back = await program(to, { AGENT_CONTEXT_STORAGE: undefined })
     assert.equal(back.code, 0, back.stderr)
     const alone = await program(['list', '--blobs', `s3://${BUCKET}/a`], { AGENT_CONTEXT_STORAGE: undefined })
     assert.equal(alone.code, 2)

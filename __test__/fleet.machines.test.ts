@@ -147,11 +147,15 @@ describe('processes without a common directory', { ...PATIENT, skip: !hasPostgre
     const url = server.url.replace('agent@', 'tenant@')
     await worksWithAll({ url, schema: 'of_tenant' }, 'tenant')
     await assertAll({ url, schema: 'of_tenant' }, ['tenant'])
+    // What another user of the same process has in memory is not shared with this role.
+    const open = new ContextStore({ storage: server.url, path: PATH, agent: 'a' })
+    await open.list()
     for (const schema of ['agent_context', 'of_nobody']) {
       for (const [name, call] of Object.entries(callsOf({ url, schema }, () => {}))) {
         await assert.rejects(call, { code: 'ERR_CONTEXT_ACCESS' }, `${name} in ${schema}`)
       }
     }
+    await open.close()
   })
 
   test('keep passwords out of messages, causes, debug output and inspection', async () => {

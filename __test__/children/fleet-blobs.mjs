@@ -3,8 +3,6 @@ import process from 'node:process'
 import { ContextManager } from '../../dist/index.js'
 
 const [storage, blobs, contextDir, saved] = process.argv.slice(2)
-process.env.AWS_ACCESS_KEY_ID = 'any'
-process.env.AWS_SECRET_ACCESS_KEY = 'any'
 const manager = new ContextManager({ storage, blobs: JSON.parse(blobs), contextDir })
 try {
   console.log((await manager.loadContext(saved)).result.length)

@@ -80,7 +80,9 @@ export function resultText(file: string): string {
   // A string would hold the first `,"result":` too, but with escaped quotes.
   const start = file.indexOf(',"result":')
   assert.ok(start > 0 && file.endsWith('}'), file.slice(0, 200))
-  return file.slice(start + ',"result":'.length, -1)
+  // After a long result comes the table of its blocks.
+  const end = /,"resultBlocks":\[[\d,]*\]\}$/.exec(file.slice(-64 * 1024))?.[0].length ?? 1
+  return file.slice(start + ',"result":'.length, -end)
 }
 
 /** As `resultText`, from disk. */

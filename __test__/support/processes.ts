@@ -99,17 +99,24 @@ export function runtimeParameters(executable: string): string[] {
   return basename(executable).startsWith('deno') ? ['run', '-A'] : []
 }
 
+export interface ChildOptions {
+  readonly flags?: readonly string[]
+  readonly executable?: string
+  /** Variables beside those of this process. */
+  readonly environment?: Readonly<Record<string, string>>
+}
+
 /** Starts `__test__/children/<script>` on this runtime, or on another. */
 export function start(
   script: string,
   parameters: readonly (string | number)[] = [],
-  { flags = [], executable = process.execPath }: { flags?: readonly string[]; executable?: string } = {},
+  { flags = [], executable = process.execPath, environment = {} }: ChildOptions = {},
 ): Child {
   const path = scriptOf(script)
   const started = spawn(
     executable,
     [...runtimeParameters(executable), ...flags, path, ...parameters.map((parameter) => String(parameter))],
-    { stdio: ['pipe', 'pipe', 'pipe'] },
+    { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...environment } },
   )
   let stdout = ''
   let stderr = ''
@@ -164,7 +171,7 @@ export function start(
 export async function run(
   script: string,
   parameters: readonly (string | number)[] = [],
-  options: { flags?: readonly string[]; executable?: string } = {},
+  options: ChildOptions = {},
 ): Promise<string[]> {
   const child = start(script, parameters, options)
   child.process.stdin?.end()

@@ -46,7 +46,8 @@ async function runWorker(name: string, project: string, storage: string): Promis
     if (code !== 0) {
       throw new Error(`worker ${name} failed`)
     }
-    return await readdir(home)
+    // Runtimes may keep caches of what they compiled.
+    return (await readdir(home)).filter((file) => file !== '.bun' && file !== '.cache')
   } finally {
     await rm(home, { recursive: true })
   }

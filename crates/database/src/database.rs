@@ -119,6 +119,11 @@ impl Database {
         self.settings.timeout
     }
 
+    /// By which objects share what they have in memory: those with equal settings. Contains the password.
+    pub(crate) fn identity(&self) -> &str {
+        &self.settings.identity
+    }
+
     /// The schema with the tables.
     pub(crate) fn schema(&self) -> &str {
         &self.settings.schema

@@ -85,10 +85,9 @@ pub fn file_system(database: &Arc<Database>, blobs: Option<&Arc<Blobs>>) -> Arc<
     let bucket = blobs.map(|blobs| Arc::as_ptr(blobs) as usize);
     let files = FILES.get_or_insert_with((Arc::as_ptr(database) as usize, bucket), || {
         let mut hasher = DefaultHasher::new();
-        database.place().hash(&mut hasher);
-        database.schema().hash(&mut hasher);
-        // Without the bucket, files cannot be read whose contents are there.
-        blobs.map(|blobs| blobs.place()).hash(&mut hasher);
+        // Objects of another user, or without the bucket, must not share what this one may read.
+        database.identity().hash(&mut hasher);
+        bucket.hash(&mut hasher);
         Arc::new(Files {
             database: Arc::clone(database),
             locks: Locks::new(database),
