@@ -242,8 +242,9 @@ async fn a_pooler_in_transaction_mode_can_be_used(server: &Server) {
     for task in tasks {
         task.await.unwrap().unwrap();
     }
-    // Versions 0 to -199, and that of the tables.
-    assert_eq!(versions(&database).await, Ok(201));
+    let sql = "SELECT count(*) FROM {schema}.migration WHERE version <= 0";
+    let rows = database.statement(Intent::Read, sql, &Parameters::new()).await.unwrap();
+    assert_eq!(rows[0].get::<_, i64>(0), 200);
 }
 
 async fn a_restarted_server_is_waited_for(server: &Server) {
