@@ -46,14 +46,9 @@ interface Operation {
   readonly hooks: Hooks
 }
 
-const enum Kind {
-  Done = 0,
-  Failed = 1,
-  Texts = 2,
-  Debug = 3,
-  Call = 4,
-  Progress = 5,
-}
+/** What a message is. */
+const KIND = { done: 0, failed: 1, texts: 2, debug: 3, call: 4, progress: 5 } as const
+type Kind = (typeof KIND)[keyof typeof KIND]
 
 /** The number of messages that are taken from the queue at once. */
 const BATCH = 512
@@ -249,21 +244,21 @@ function receive(): void {
 }
 
 function dispatch(kind: Kind, id: number, text: string): void {
-  if (kind === Kind.Debug) {
+  if (kind === KIND.debug) {
     const { message, data } = JSON.parse(text) as { message: string; data: unknown }
     tell(hooksByNumber.get(id)?.deref(), message, data)
-  } else if (kind === Kind.Call) {
+  } else if (kind === KIND.call) {
     void call(id, text)
-  } else if (kind === Kind.Progress) {
+  } else if (kind === KIND.progress) {
     report(operations.get(id), text)
   } else {
     const operation = finish(id)
     try {
-      if (kind === Kind.Failed) {
+      if (kind === KIND.failed) {
         throw fromNative(text, operation?.hooks.redaction?.redactor)
       }
       // The texts are also taken for an abandoned operation; otherwise the native side would keep them.
-      const texts = kind === Kind.Texts ? takeTexts(id) : NO_TEXTS
+      const texts = kind === KIND.texts ? takeTexts(id) : NO_TEXTS
       operation?.resolve(operation.settle(text, texts))
     } catch (error) {
       operation?.reject(error)
