@@ -92,9 +92,9 @@ impl OutputIndex {
         self.backlog.push(Job { announced, output, text: deferred });
         match runtime {
             Some(runtime) => {
-                let this = Arc::clone(self);
+                let (this, end) = (Arc::clone(self), self.backlog.end());
                 runtime.spawn(async move {
-                    this.complete().await;
+                    while this.index_next(end, Worker::Foreground).await {}
                     this.work_in_background();
                 });
             }
