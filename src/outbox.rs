@@ -94,6 +94,12 @@ impl Queue {
         PendingOutcome(Arc::clone(self))
     }
 
+    /// As [`Queue::begin`], for `count` operations.
+    pub fn begin_all(self: &Arc<Self>, count: usize) -> PendingOutcomes {
+        self.pending.fetch_add(count, Ordering::AcqRel);
+        PendingOutcomes { queue: Arc::clone(self), count }
+    }
+
     /// Queues a message, and wakes the JavaScript thread unless it is awake already.
     pub fn post(&self, message: Message) {
         self.push(message);
@@ -208,7 +214,34 @@ impl Queue {
 /// An operation whose outcome was not posted yet.
 pub struct PendingOutcome(Arc<Queue>);
 
+/// Operations that begin together.
+pub struct PendingOutcomes {
+    queue: Arc<Queue>,
+    /// How many were not taken yet.
+    count: usize,
+}
+
+impl Iterator for PendingOutcomes {
+    type Item = PendingOutcome;
+
+    fn next(&mut self) -> Option<PendingOutcome> {
+        self.count = self.count.checked_sub(1)?;
+        Some(PendingOutcome(Arc::clone(&self.queue)))
+    }
+}
+
+impl Drop for PendingOutcomes {
+    fn drop(&mut self) {
+        self.queue.pending.fetch_sub(self.count, Ordering::AcqRel);
+    }
+}
+
 impl PendingOutcome {
+    /// The queue that gets the outcome.
+    pub fn queue(&self) -> Arc<Queue> {
+        Arc::clone(&self.0)
+    }
+
     /// Posts the outcome. A wake-up costs the JavaScript thread more than an outcome, so while other
     /// operations are about to finish, this waits for some of them.
     pub async fn finish(self, message: Message) {
@@ -296,8 +329,8 @@ impl Drop for Outbox {
 
 /// Takes the queued messages. `numbers[0]` becomes their count, followed by kind and id of each; the returned
 /// text has their texts, separated by NUL characters.
-#[napi]
-pub fn take_messages(outbox: u32, mut numbers: Int32ArraySlice<'_>) -> Option<String> {
+#[napi(ts_return_type = "string | null")]
+pub fn take_messages(outbox: u32, mut numbers: Int32ArraySlice<'_>) -> Option<JsText> {
     // SAFETY: this is the only reference to the array's memory while the call lasts, and no
     // JavaScript runs meanwhile.
     let numbers = unsafe { numbers.as_mut() };
@@ -327,7 +360,8 @@ pub fn take_messages(outbox: u32, mut numbers: Int32ArraySlice<'_>) -> Option<St
         texts.push_str(&text);
         slot.copy_from_slice(&[kind, id.cast_signed()]);
     }
-    Some(texts)
+    // Paths are mostly ASCII, which engines copy faster than they decode UTF-8.
+    Some(JsText(Payload::new(texts.into_bytes())))
 }
 
 /// The next text or binary data of an operation's answer; `null` after the last one.

@@ -1,6 +1,6 @@
 //! Many small saves in one call: `lib/manager/save-batch.ts` puts them together, a worker takes them apart.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use agent_context_core::{
     Error,
@@ -8,7 +8,7 @@ use agent_context_core::{
 };
 use json_text::Encoded;
 use napi::{
-    Env, Result,
+    Env, Result, Status,
     bindgen_prelude::{Float64ArraySlice, Unknown},
 };
 use napi_derive::napi;
@@ -17,7 +17,7 @@ use redaction::Redaction;
 use super::{
     context_manager::{NativeManager, answer_of_save},
     numbers::{size, time},
-    outbox::{PendingOutcome, Queue},
+    outbox::PendingOutcomes,
     runtime::{Answer, complete, runtime},
     save_details::read_plain_details,
     value,
@@ -70,12 +70,6 @@ impl Head {
             arguments: value(a_kind, a_operations, a_text),
             result: value(r_kind, r_operations, r_text),
         }
-    }
-
-    /// The units of all texts.
-    fn units(&self) -> usize {
-        let texts = [self.tool_name, self.query, self.task, self.details].into_iter().flatten();
-        texts.sum::<usize>() + self.arguments.text + self.result.text
     }
 }
 
@@ -131,14 +125,15 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Copied saves.
+/// Copied saves. The JavaScript thread only copies and numbers them.
 struct Batch {
     manager: Arc<Manager>,
-    queue: Arc<Queue>,
     reports_redaction: bool,
     redaction: Option<Redaction>,
-    /// Each save with its number in the order of calls.
-    saves: Vec<(Head, u64, PendingOutcome)>,
+    heads: Vec<f64>,
+    /// The numbers of the saves in the order of calls.
+    sequences: Range<u64>,
+    outcomes: PendingOutcomes,
     operations: Vec<i32>,
     units: Vec<u16>,
 }
@@ -148,11 +143,12 @@ impl Batch {
     async fn run(self) {
         let mut rest = Rest { operations: &self.operations, units: &self.units };
         let mut first = None;
-        for (head, sequence, pending) in self.saves {
+        let (heads, _) = self.heads.as_chunks::<FIELDS>();
+        for ((head, sequence), pending) in heads.iter().zip(self.sequences).zip(self.outcomes) {
+            let head = Head::read(head);
             let request = rest.save(&head, self.redaction.as_ref());
-            let (manager, queue) = (Arc::clone(&self.manager), Arc::clone(&self.queue));
-            let save = store(manager, sequence, request, self.reports_redaction);
-            let save = complete(queue, pending, head.operation, save);
+            let save = store(Arc::clone(&self.manager), sequence, request, self.reports_redaction);
+            let save = complete(pending.queue(), pending, head.operation, save);
             if first.is_none() {
                 first = Some(save);
             } else {
@@ -180,10 +176,14 @@ async fn store(
     Ok(answer_of_save(saved, wants_handle, reports_redaction))
 }
 
+fn too_few_heads() -> napi::Error {
+    napi::Error::new(Status::InvalidArg, "a save has no numbers")
+}
+
 #[napi]
 impl NativeManager {
-    /// Saves many tool outputs without binary data, as `save` does. `heads` has the numbers of each; `operations`
-    /// and the texts, in `chunks` and then `text`, have their values one behind the other.
+    /// Saves `count` tool outputs without binary data, as `save` does. `heads` has the numbers of each; the first `length`
+    /// of `operations` and the texts, in `chunks` and then `text`, have their values one behind the other.
     #[napi]
     pub fn save_all(
         &self,
@@ -191,24 +191,21 @@ impl NativeManager {
         count: u32,
         heads: Float64ArraySlice<'_>,
         #[napi(ts_arg_type = "Int32Array")] operations: Unknown<'_>,
+        length: u32,
         #[napi(ts_arg_type = "string")] text: Unknown<'_>,
         #[napi(ts_arg_type = "readonly string[]")] chunks: Unknown<'_>,
     ) -> Result<()> {
-        let (numbers, _) = heads.as_chunks::<FIELDS>();
-        let heads: Vec<Head> = numbers.iter().take(count as usize).map(Head::read).collect();
-        let length = heads.iter().map(|head| head.arguments.operations + head.result.operations);
-        let units = heads.iter().map(Head::units).sum();
-        let operations = value::read_operations(env, &operations, length.sum())?;
-        let units = value::read_texts(env, &chunks, &text, units)?;
+        let heads = heads.get(..count as usize * FIELDS).ok_or_else(too_few_heads)?.to_vec();
+        let operations = value::read_operations(env, &operations, length as usize)?;
+        let units = value::read_texts(env, &chunks, &text)?;
         let runtime = runtime()?;
-        let saves = heads.into_iter();
-        let saves = saves.map(|head| (head, self.manager.begin_save(), self.queue.begin()));
         let batch = Batch {
             manager: Arc::clone(&self.manager),
-            queue: Arc::clone(&self.queue),
             reports_redaction: self.reports_redaction,
             redaction: self.redaction(),
-            saves: saves.collect(),
+            heads,
+            sequences: self.manager.begin_saves(u64::from(count)),
+            outcomes: self.queue.begin_all(count as usize),
             operations,
             units,
         };

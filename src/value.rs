@@ -41,14 +41,9 @@ pub fn read_text(env: &Env, text: &Unknown<'_>) -> Result<Encoded> {
     Ok(Encoded::Text(units))
 }
 
-/// The UTF-16 units of the strings in an array and of a last string, `length` in all.
-pub fn read_texts(
-    env: &Env,
-    chunks: &Unknown<'_>,
-    last: &Unknown<'_>,
-    length: usize,
-) -> Result<Vec<u16>> {
-    let mut units = Vec::with_capacity(length + 1);
+/// The UTF-16 units of the strings in an array and of a last string.
+pub fn read_texts(env: &Env, chunks: &Unknown<'_>, last: &Unknown<'_>) -> Result<Vec<u16>> {
+    let mut units = Vec::new();
     read_chunks(env, chunks.raw(), &mut units)?;
     read_units(env, last.raw(), &mut units)?;
     Ok(units)

@@ -105,7 +105,7 @@ function grow(needed: number): void {
 /** Passes the saves to the native side, which copies them before it returns. */
 function send(): void {
   try {
-    native?.saveAll(count, heads, operations, open, closed)
+    native?.saveAll(count, heads, operations, length, open, closed)
   } catch (error) {
     for (let index = 0; index < count; index++) {
       abandon(heads[index * HEAD_FIELDS] as number, asContextError(error, 'saveContext', 'result'))

@@ -82,6 +82,28 @@ async fn an_output_just_saved_is_ranked_by_its_result_at_once() {
     }
 }
 
+/// The index completes the output after the save; this thread has not done so when it ranks the first time.
+#[tokio::test]
+async fn a_short_output_saved_by_itself_is_found_by_its_result_at_once_and_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let manager = manager(options(folder.path()));
+    for number in 0..4 {
+        let arguments = json!({ "path": word("file", number) });
+        let result = json!(text(number, 100));
+        save(&manager, "read", &arguments, &result).await.unwrap();
+        let candidates: Vec<_> =
+            (0..=number).map(|number| Candidate::Known(number as u64)).collect();
+        for _ in 0..2 {
+            for kind in ["needle", "file"] {
+                let ranked = manager.rank(&word(kind, number), &candidates).unwrap();
+                assert_eq!(ranked.len(), 1, "{kind} {number}");
+            }
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(found(&manager, &word("needle", number)).await.len(), 1);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn more_than_may_wait_in_memory_is_read_again() {
     let folder = tempfile::tempdir().unwrap();

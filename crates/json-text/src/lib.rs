@@ -43,7 +43,7 @@ mod text;
 pub use canonical::canonical;
 pub use decode::decode_content;
 pub use encoded::Encoded;
-pub use escape::{escape_string, string_token, write_string, write_string_part};
+pub use escape::{escape_string, string_token, write_string, write_string_part, write_text};
 pub use in_place::{FILLER, unescaped_in_place};
 pub use sample::append_sample;
 pub use scan::{

@@ -6,9 +6,12 @@ use std::ops::ControlFlow;
 
 use memchr::memchr;
 
+use super::decode::decode_content;
 use super::scan::{Members, ScanError, Token, unexpected, walk_value};
 
 const ELLIPSIS: &str = "…";
+/// Contents of so many bytes are decoded as a whole.
+const LONG_CONTENT: usize = 256;
 
 /// The text of a string token (with its quotes), or `None` if the token is malformed. Lone
 /// surrogates, which UTF-8 cannot express, become U+FFFD.
@@ -16,13 +19,7 @@ pub fn decode_string(raw: &[u8]) -> Option<Cow<'_, str>> {
     if skip_string(raw, 0) != Ok(raw.len()) {
         return None;
     }
-    let content = string_content(raw);
-    if memchr(b'\\', content).is_none() {
-        return str::from_utf8(content).ok().map(Cow::Borrowed);
-    }
-    let mut text = String::with_capacity(content.len());
-    append_decoded(content, &mut text, usize::MAX);
-    Some(Cow::Owned(text))
+    str::from_utf8(string_content(raw)).ok().map(decode_content)
 }
 
 /// The exact UTF-16 code units of a string token (with its quotes), lone surrogates included.
@@ -237,8 +234,17 @@ fn cut_string(token: &[u8], max_bytes: usize) -> Option<Vec<u8>> {
     Some([b"\"", content.get(..end)?, ELLIPSIS.as_bytes(), b"\""].concat())
 }
 
-/// Appends a string's decoded content while `out` has at most `limit` bytes. Returns whether all of it was appended.
+/// Appends the decoded content of a well-formed string while `out` has at most `limit` bytes. Returns whether all of it was
+/// appended.
 fn append_decoded(content: &[u8], out: &mut String, limit: usize) -> bool {
+    // Decoding makes no text longer.
+    if content.len() >= LONG_CONTENT
+        && content.len() <= limit.saturating_sub(out.len())
+        && let Ok(content) = str::from_utf8(content)
+    {
+        out.push_str(&decode_content(content));
+        return true;
+    }
     let mut rest = content;
     loop {
         let (plain, escapes) = split_at_escape(rest);
@@ -311,7 +317,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::canonical::tests::{STRING, json_text, object_text};
-    use super::super::decode::decode_content;
     use super::super::scan::validate_document;
     use super::*;
 
@@ -327,15 +332,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_content_of_a_token_is_decoded_as_the_token_is(
+        fn short_and_long_contents_are_decoded_to_their_units(
             pieces in vec(prop::sample::select(&[
                 "a", "é", "🙂", "\\n", "\\t", "\\r", "\\b", "\\f", "\\\"", "\\\\", "\\/", "\\u00e9", "\\ud83d", "\\ude42",
-                "\\uD83D\\uDE42", "\\u000A", " ",
-            ][..]), 0..12),
+                "\\uD83D\\uDE42", "\\u000A", " ", "a long word that is copied at once",
+            ][..]), 0..60),
         ) {
-            let content = pieces.concat();
-            let token = format!("\"{content}\"");
-            prop_assert_eq!(Some(decode_content(&content)), decode_string(token.as_bytes()));
+            let token = format!("\"{}\"", pieces.concat());
+            let expected = String::from_utf16_lossy(&decode_utf16(token.as_bytes()));
+            let decoded = decode_string(token.as_bytes());
+            prop_assert_eq!(decoded.as_deref(), Some(expected.as_str()));
+            prop_assert_eq!(text_of(&token, usize::MAX), expected.as_str());
+            prop_assert_eq!(text_of(&token, token.len()), expected.as_str());
         }
     }
 

@@ -53,14 +53,23 @@ impl RedactionSession {
     /// # Errors
     /// [`ErrorKind::Failed`]
     pub fn json(&mut self, buffer: &mut Vec<u8>, start: usize) -> Result<()> {
-        let Some(redaction) = &self.redaction else { return Ok(()) };
+        self.changed_json(buffer, start).map(drop)
+    }
+
+    /// As [`RedactionSession::json`]; returns whether the value was changed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`]
+    pub fn changed_json(&mut self, buffer: &mut Vec<u8>, start: usize) -> Result<bool> {
+        let Some(redaction) = &self.redaction else { return Ok(false) };
         let report = &mut self.report;
         let json = buffer.get(start..).unwrap_or_default();
-        if let Some(redacted) = closed(|| redaction.json(json, report))? {
+        let redacted = closed(|| redaction.json(json, report))?;
+        if let Some(redacted) = &redacted {
             buffer.truncate(start);
-            buffer.extend_from_slice(&redacted);
+            buffer.extend_from_slice(redacted);
         }
-        Ok(())
+        Ok(redacted.is_some())
     }
 
     /// Redacts a JSON value.

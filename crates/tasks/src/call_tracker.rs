@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    ops::Range,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -32,6 +33,12 @@ impl Calls {
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.next
+    }
+
+    /// How many calls have not ended.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
     }
 
     /// All calls have ended.
@@ -69,11 +76,16 @@ impl CallTracker {
     /// Begins a call and returns its number, for [`CallTracker::tracked`]. Calls are numbered in their
     /// order, from 0 unless [`CallTracker::starting_at`] says otherwise.
     pub fn begin(&self) -> u64 {
+        self.begin_all(1).start
+    }
+
+    /// As [`CallTracker::begin`], for `count` calls; returns their numbers.
+    pub fn begin_all(&self, count: u64) -> Range<u64> {
         let mut calls = self.calls();
-        let number = calls.next;
-        calls.next += 1;
-        calls.in_flight.insert(number);
-        number
+        let numbers = calls.next..calls.next + count;
+        calls.next = numbers.end;
+        calls.in_flight.extend(numbers.clone());
+        numbers
     }
 
     /// Ends the call that has begun when what is returned is dropped.
@@ -149,5 +161,20 @@ mod tests {
         drop(later);
         assert!(tracker.calls().is_idle());
         assert_eq!(tracker.calls().count(), 3);
+    }
+
+    #[tokio::test]
+    async fn calls_that_begin_together_end_one_by_one() {
+        let tracker = CallTracker::starting_at(7);
+        let numbers = tracker.begin_all(3);
+        assert_eq!(numbers, 7..10);
+        for number in [8, 7] {
+            drop(tracker.tracked(number));
+            tracker.wait_for(number).await;
+            assert!(!tracker.calls().is_idle());
+        }
+        drop(tracker.tracked(9));
+        assert!(tracker.calls().is_idle());
+        assert_eq!(tracker.begin(), 10);
     }
 }

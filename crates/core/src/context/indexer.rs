@@ -94,9 +94,14 @@ impl Indexer {
     }
 }
 
-/// Lowers the thread's priority, so that indexing uses idle processor time only. Not done outside Linux, where the
-/// priority is that of the process.
+/// Lowers the thread's priority as far as possible, so that indexing uses idle processor time only: saves need all
+/// processors of a small machine. Searches do not wait for the thread. Not done outside Linux, where the priority is that
+/// of the process.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
-    let _ = rustix::process::nice(10);
+    let _ = rustix::process::nice(LOWEST_PRIORITY);
 }
+
+/// At least the distance between any priority and the lowest one, to which the system limits it.
+#[cfg(target_os = "linux")]
+const LOWEST_PRIORITY: i32 = 40;

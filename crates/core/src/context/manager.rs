@@ -1,7 +1,10 @@
 //! `Manager`, the façade of `ContextManager`: the operations of one session. The addon calls them; each is implemented
 //! in a module of its own.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 use redaction::{Redacted, Redaction};
 use storage::{FileSystem, layout};
@@ -64,6 +67,12 @@ impl Manager {
     /// Assigns a number to a save, in the order of the calls; pass it to [`Manager::save`].
     pub fn begin_save(&self) -> u64 {
         self.session.pointers.begin()
+    }
+
+    /// As [`Manager::begin_save`], for `count` saves; returns their numbers.
+    #[must_use]
+    pub fn begin_saves(&self, count: u64) -> Range<u64> {
+        self.session.pointers.begin_all(count)
     }
 
     /// Ends a save that was numbered, without saving.

@@ -1,8 +1,9 @@
 //! The index of a manager's outputs: an inverted index of their texts, and the digests of the texts that are embedded.
 //!
-//! Short outputs are indexed at once. For a long one, a provisional document with its metadata is added, so that
-//! searches can find it, and the text of its result is deferred: the indexing thread adds it later. Searches and
-//! selections that need the complete index add all deferred texts first.
+//! Short outputs are indexed at once, or directly after the save was acknowledged. For a long one, a provisional document
+//! with its metadata is added, so that searches can find it, and the text of its result is deferred: the indexing thread
+//! adds it later, when the processor has nothing else to do. Searches and selections that need the complete index add all
+//! deferred texts first, also the one that the thread has begun.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -18,7 +19,7 @@ use text_index::{
 use tokio::runtime::Handle;
 
 use super::{
-    backlog::{Backlog, Job},
+    backlog::{Backlog, Job, RunningJob, Worker},
     context_directory::ContextDirectory,
     indexer::{self, Indexing},
     indexing::{DeferredText, IndexedOutput, RecordText, SharedText},
@@ -61,8 +62,20 @@ impl OutputIndex {
     }
 
     /// Adds an output: completely if it is short, otherwise its metadata only at first.
-    pub fn add(self: &Arc<Self>, sequence: u64, output: IndexedOutput, text: RecordText) {
-        if text.len() <= AT_ONCE {
+    ///
+    /// `is_waited_for`: the save is the only one in flight, so that its caller waits for this work. A short output is then
+    /// completed by a task of its own, which runs after the save has reported its outcome.
+    pub fn add(
+        self: &Arc<Self>,
+        sequence: u64,
+        output: IndexedOutput,
+        text: RecordText,
+        is_waited_for: bool,
+    ) {
+        let is_short = text.len() <= AT_ONCE;
+        let runtime = Handle::try_current().ok().filter(|_| is_short && is_waited_for);
+        let runtime = runtime.filter(|_| self.backlog.is_empty());
+        if is_short && runtime.is_none() {
             let evidence = output.evidence(text.indexed());
             self.words.add(sequence, &output.document(&evidence));
             self.work_in_background();
@@ -77,7 +90,16 @@ impl OutputIndex {
             .map(|text| Box::new(SharedText(Arc::clone(text))) as Box<dyn LateText>);
         let announced = self.words.announce(sequence, &output.document(&output.outcome), late);
         self.backlog.push(Job { announced, output, text: deferred });
-        self.index_in_background();
+        match runtime {
+            Some(runtime) => {
+                let (this, end) = (Arc::clone(self), self.backlog.end());
+                runtime.spawn(async move {
+                    while this.index_next(end, Worker::Foreground).await {}
+                    this.work_in_background();
+                });
+            }
+            None => self.index_in_background(),
+        }
     }
 
     /// Adds an output whose record is in a file: its metadata only at first. The caller calls
@@ -105,9 +127,13 @@ impl OutputIndex {
         // Outputs that are added meanwhile are not waited for.
         let end = self.backlog.end();
         loop {
-            while self.index_next(end).await {
+            while self.index_next(end, Worker::Foreground).await {
                 // Lets other tasks run; a cancelled caller stops here.
                 tokio::task::yield_now().await;
+            }
+            if let Some(running) = self.backlog.repeat(end) {
+                self.index_job(running).await;
+                continue;
             }
             if self.backlog.wait_before(end).await {
                 return;
@@ -116,9 +142,14 @@ impl OutputIndex {
     }
 
     /// Indexes the next output of the queue; returns `false` if there is none.
-    async fn index_next(&self, before: u64) -> bool {
-        let Some(running) = self.backlog.take(before) else { return false };
-        let Some(job) = running.job() else { return true };
+    async fn index_next(&self, before: u64, by: Worker) -> bool {
+        let Some(running) = self.backlog.take(before, by) else { return false };
+        self.index_job(running).await;
+        true
+    }
+
+    async fn index_job(&self, running: RunningJob<'_>) {
+        let Some(job) = running.job() else { return };
         if !job.announced.is_removed() {
             match &job.text {
                 Some(_) => self.words.complete(&job.announced, None),
@@ -130,7 +161,6 @@ impl OutputIndex {
             }
         }
         running.done();
-        true
     }
 
     /// The text to index of a stored output, from its file; `None` if the file was removed.
@@ -164,7 +194,7 @@ impl Indexing for OutputIndex {
         for _ in 0..QUANTUM {
             let is_done = match runtime {
                 // An injected file system reads through JavaScript or other threads, so this waits.
-                Some(runtime) => !runtime.block_on(self.index_next(u64::MAX)),
+                Some(runtime) => !runtime.block_on(self.index_next(u64::MAX, Worker::Background)),
                 None => true,
             };
             if is_done {

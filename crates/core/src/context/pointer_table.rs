@@ -3,6 +3,7 @@
 
 use std::{
     hash::{BuildHasher, RandomState},
+    ops::Range,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -72,6 +73,11 @@ impl PointerTable {
         self.saves.begin()
     }
 
+    /// As [`PointerTable::begin`], for `count` saves.
+    pub fn begin_all(&self, count: u64) -> Range<u64> {
+        self.saves.begin_all(count)
+    }
+
     /// The save ends when the returned guard is dropped.
     pub fn tracked(&self, sequence: u64) -> TrackedCall {
         self.saves.tracked(sequence)
@@ -80,6 +86,11 @@ impl PointerTable {
     /// The number of saves that were called.
     pub fn calls(&self) -> u64 {
         self.saves.next()
+    }
+
+    /// Whether at most one save is in flight.
+    pub fn is_only_save(&self) -> bool {
+        self.saves.calls().in_flight() <= 1
     }
 
     /// Waits until no save below `sequence` is in flight.

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use json_text::Encoded;
 use redaction::{Redacted, RedactionSession, Report};
 use serde_json::json;
 use storage::Payload;
@@ -185,7 +186,12 @@ fn prepare(session: &Session, sequence: u64, request: SaveRequest) -> Result<Pre
     let handle_at = record::write_head(&said.record_parts(session), &mut text);
     let mut head = text.len();
     result.write(&mut text).map_err(|_| unreadable("the result", &said.tool_name))?;
-    drop(result);
+    let plain = match result {
+        Encoded::String(units) if (units.len() as u64) < session.options.persist_threshold => {
+            Some(units)
+        }
+        _ => None,
+    };
     let given_size =
         said.details.bytes.iter().flat_map(|given| &given.parts).map(|part| part.contents.len());
     // The size is checked before redaction, to save its work, and after it, because redaction may add bytes.
@@ -195,7 +201,8 @@ fn prepare(session: &Session, sequence: u64, request: SaveRequest) -> Result<Pre
     let is_offloaded = said.details.offload.is_some();
     let offload = said.details.offload.take().unwrap_or_default();
     let mut raw = offload.shows_raw.then(|| text.get(head..).unwrap_or_default().to_vec());
-    pass.json(&mut text, head)?;
+    let is_as_given = !pass.changed_json(&mut text, head)? && taken.is_none();
+    let plain = plain.filter(|_| is_as_given);
     let is_text_only = session.directory.disk.is_none();
     let placed = taken.and_then(|taken| taken.place(&mut text, head, raw.as_mut()));
     let placed = placed.and_then(|placed| placed.into_file(&session.token, is_text_only));
@@ -257,7 +264,10 @@ fn prepare(session: &Session, sequence: u64, request: SaveRequest) -> Result<Pre
         Some(bytes) => {
             Held::WithBytes { record: Payload::clone(&record), bytes: Payload::clone(bytes) }
         }
-        None => Held::new(Payload::clone(&record), head),
+        None => match &plain {
+            Some(units) => Held::of_text(Payload::clone(&record), head, units),
+            None => Held::new(Payload::clone(&record), head),
+        },
     };
     let held = (!is_large).then(hold);
     let mut prepared = said.prepared(session, handle, size, report)?;
@@ -340,7 +350,7 @@ fn remember(session: &Session, sequence: u64, prepared: Prepared, redactions: u6
         stored: pointer.on_disk.then_some(filename),
     };
     // The index before the pointer, so that readers who see the pointer find it in the index.
-    session.index.add(sequence, output, text);
+    session.index.add(sequence, output, text, session.pointers.is_only_save());
     if !session.pointers.insert(sequence, pointer, held, redactions) {
         session.index.remove(sequence);
     }
