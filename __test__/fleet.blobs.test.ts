@@ -17,9 +17,9 @@ import {
   RepoMemory,
   StateStore,
 } from '../dist/index.js'
+import { BUCKET, type BucketServer, credentials, hasBucketServer, startBucketServer } from './support/buckets.ts'
 import { agentContext } from './support/command-line.ts'
 import { rejectsWith, throwsWith } from './support/fixtures.ts'
-import { BUCKET, type BucketServer, credentials, hasMoto, startMoto } from './support/moto.ts'
 import { hasPostgres, ONE_RUNTIME, type PostgresServer, passesWith, startPostgres } from './support/postgres.ts'
 import { type Ended, holds, PATIENT, run } from './support/processes.ts'
 
@@ -33,23 +33,23 @@ describe('blobs', PATIENT, () => {
   let blobs: BlobsOptions = { url: '' }
 
   before(async () => {
-    if (hasPostgres() && hasMoto()) {
+    if (hasPostgres() && hasBucketServer()) {
       server = await startPostgres()
-      bucket = await startMoto()
+      bucket = await startBucketServer()
       storage = server.url
       blobs = { url: `s3://${BUCKET}/tests`, endpoint: bucket.endpoint, credentials }
     }
   })
 
-  after(() => {
-    bucket?.stop()
+  after(async () => {
+    await bucket?.stop()
     server?.remove()
   })
 
   const onServers = (name: string, body: (bucket: BucketServer) => Promise<void>): void => {
     it(name, async (context) => {
       if (bucket === undefined) {
-        context.skip('PostgreSQL or moto is not installed')
+        context.skip('PostgreSQL or the bucket’s server is not installed')
         return
       }
       await body(bucket)
@@ -329,7 +329,7 @@ describe('blobs', PATIENT, () => {
 
   it('the tests of a fleet pass with a bucket', ONE_RUNTIME, async (context) => {
     if (bucket === undefined) {
-      context.skip('PostgreSQL or moto is not installed')
+      context.skip('PostgreSQL or the bucket’s server is not installed')
       return
     }
     const variables = {
