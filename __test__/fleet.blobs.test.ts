@@ -17,7 +17,14 @@ import {
   RepoMemory,
   StateStore,
 } from '../dist/index.js'
-import { BUCKET, type BucketServer, credentials, hasBucketServer, startBucketServer } from './support/buckets.ts'
+import {
+  BUCKET,
+  type BucketServer,
+  credentials,
+  hasBucketServer,
+  MISSING_BUCKET,
+  startBucketServer,
+} from './support/buckets.ts'
 import { agentContext } from './support/command-line.ts'
 import { rejectsWith, throwsWith } from './support/fixtures.ts'
 import { hasPostgres, ONE_RUNTIME, type PostgresServer, passesWith, startPostgres } from './support/postgres.ts'
@@ -213,11 +220,7 @@ describe('blobs', PATIENT, () => {
     }
     assert.match(await loadedElsewhere('missing', saved), /^ERR_CONTEXT_STORAGE .*is missing in s3:\/\/agents/)
     await using nowhere = new ContextManager({ ...options, blobs: { ...blobs, url: 's3://no-such-bucket' } })
-    await rejectsWith(
-      () => nowhere.saveContext('tool', {}, LONG),
-      'ERR_CONTEXT_STORAGE',
-      /there is no bucket s3:\/\/no-such-bucket/,
-    )
+    await rejectsWith(() => nowhere.saveContext('tool', {}, LONG), ...MISSING_BUCKET)
   })
 
   onServers('refused access and credentials that fail are reported without the credentials', async () => {

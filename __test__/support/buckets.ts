@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout } from 'node:timers/promises'
+import type { ContextErrorCode } from '../../dist/index.js'
 import { freePort } from './postgres.ts'
 
 const { AGENT_CONTEXT_TEST_BUCKET, CI } = process.env
@@ -30,6 +31,11 @@ export interface BucketServer {
 
 /** The bucket of the server. */
 export const BUCKET = 'agents'
+
+/** What a call reports of a bucket that does not exist. SeaweedFS does not say which buckets exist. */
+export const MISSING_BUCKET: readonly [code: ContextErrorCode, message: RegExp] = isSeaweedfs
+  ? ['ERR_CONTEXT_ACCESS', /the bucket s3:\/\/no-such-bucket refused/]
+  : ['ERR_CONTEXT_STORAGE', /there is no bucket s3:\/\/no-such-bucket/]
 
 /** Any credentials: the servers do not check them. */
 export const credentials = (): { accessKeyId: string; secretAccessKey: string } => ({

@@ -49,11 +49,11 @@ fn manager(files: &Arc<dyn FileSystem>, options: ManagerOptions) -> Arc<Manager>
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_real_server() {
     let Some(server) = Server::start() else { return };
+    an_entry_without_an_answer_is_not_tried_under_other_names(&server).await;
     a_save_takes_two_statements_and_a_load_one(&server).await;
     a_session_with_many_contexts_is_resumed_in_three_steps(&server).await;
     an_equal_call_and_all_sessions_are_searched_in_few_statements(&server).await;
     a_part_of_a_long_output_is_read_without_the_rest(&server).await;
-    an_entry_without_an_answer_is_not_tried_under_other_names(&server).await;
 }
 
 async fn a_save_takes_two_statements_and_a_load_one(server: &Server) {
