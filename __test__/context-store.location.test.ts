@@ -7,7 +7,7 @@ import process from 'node:process'
 import { describe, it } from 'node:test'
 import { ContextStore, DEFAULT_CONTEXT_STORE } from '../dist/index.js'
 import { inDirectory, rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
-import { inDatabase, isOnDisk } from './support/postgres.ts'
+import { inTestPlace, isOnDisk } from './support/postgres.ts'
 import { holds } from './support/processes.ts'
 import { Canaries } from './support/secrets.ts'
 import { existsSync, readdirSync } from './support/stored-files.ts'
@@ -95,7 +95,7 @@ describe('a store', () => {
     inDirectory((directory) => {
       const path = join(directory, 'deep', 'down')
       return withEnvironment({ SFA_CONTEXT_STORE: path }, async () => {
-        const store = new ContextStore({ agent: 'code-reviewer', ...inDatabase({}) })
+        const store = new ContextStore({ agent: 'code-reviewer', ...inTestPlace({}) })
         assert.deepEqual([await store.list(), await store.search({ query: 'x' })], [[], []])
         assert.deepEqual(await store.verify(), { entries: 0, problems: [], danglingLinks: [] })
         await rejectsWith(() => store.read('code-reviewer/x.md'), 'ERR_CONTEXT_NOT_FOUND')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { ContextStore } from '../dist/index.js'
-import { inDatabase } from './support/postgres.ts'
+import { inTestPlace } from './support/postgres.ts'
 import { type Child, holds, inDirectory, linesOf, PATIENT, start } from './support/processes.ts'
 import { readFileSync } from './support/stored-files.ts'
 
@@ -15,7 +15,7 @@ const LIVES = [400, 700, 1000]
 const TEMPORARY = /\.tmp$/
 
 const store = (path: string, agent = 'code-reviewer'): ContextStore =>
-  new ContextStore({ agent, path, ...inDatabase({}) })
+  new ContextStore({ agent, path, ...inTestPlace({}) })
 
 describe('processes that share a store', () => {
   test(

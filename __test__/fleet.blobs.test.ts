@@ -17,9 +17,16 @@ import {
   RepoMemory,
   StateStore,
 } from '../dist/index.js'
+import {
+  BUCKET,
+  type BucketServer,
+  credentials,
+  hasBucketServer,
+  MISSING_BUCKET,
+  startBucketServer,
+} from './support/buckets.ts'
 import { agentContext } from './support/command-line.ts'
 import { rejectsWith, throwsWith } from './support/fixtures.ts'
-import { BUCKET, type BucketServer, credentials, hasMoto, startMoto } from './support/moto.ts'
 import { hasPostgres, ONE_RUNTIME, type PostgresServer, passesWith, startPostgres } from './support/postgres.ts'
 import { type Ended, holds, PATIENT, run } from './support/processes.ts'
 
@@ -33,23 +40,23 @@ describe('blobs', PATIENT, () => {
   let blobs: BlobsOptions = { url: '' }
 
   before(async () => {
-    if (hasPostgres() && hasMoto()) {
+    if (hasPostgres() && hasBucketServer()) {
       server = await startPostgres()
-      bucket = await startMoto()
+      bucket = await startBucketServer()
       storage = server.url
       blobs = { url: `s3://${BUCKET}/tests`, endpoint: bucket.endpoint, credentials }
     }
   })
 
-  after(() => {
-    bucket?.stop()
+  after(async () => {
+    await bucket?.stop()
     server?.remove()
   })
 
   const onServers = (name: string, body: (bucket: BucketServer) => Promise<void>): void => {
     it(name, async (context) => {
       if (bucket === undefined) {
-        context.skip('PostgreSQL or moto is not installed')
+        context.skip('PostgreSQL or the bucket’s server is not installed')
         return
       }
       await body(bucket)
@@ -213,11 +220,7 @@ describe('blobs', PATIENT, () => {
     }
     assert.match(await loadedElsewhere('missing', saved), /^ERR_CONTEXT_STORAGE .*is missing in s3:\/\/agents/)
     await using nowhere = new ContextManager({ ...options, blobs: { ...blobs, url: 's3://no-such-bucket' } })
-    await rejectsWith(
-      () => nowhere.saveContext('tool', {}, LONG),
-      'ERR_CONTEXT_STORAGE',
-      /there is no bucket s3:\/\/no-such-bucket/,
-    )
+    await rejectsWith(() => nowhere.saveContext('tool', {}, LONG), ...MISSING_BUCKET)
   })
 
   onServers('refused access and credentials that fail are reported without the credentials', async () => {
@@ -329,7 +332,7 @@ describe('blobs', PATIENT, () => {
 
   it('the tests of a fleet pass with a bucket', ONE_RUNTIME, async (context) => {
     if (bucket === undefined) {
-      context.skip('PostgreSQL or moto is not installed')
+      context.skip('PostgreSQL or the bucket’s server is not installed')
       return
     }
     const variables = {

@@ -258,7 +258,7 @@ test('without storage, no connection is opened and no thread of the engine start
   const directory = mkdtempSync(join(tmpdir(), 'agent-context-'))
   const script = `
     import { ContextHistory, ContextManager, ContextStore, RepoMemory, StateStore } from ${JSON.stringify(new URL('../dist/index.js', import.meta.url).href)}
-    import { readdirSync, readFileSync } from 'node:fs'
+    import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
     const path = ${JSON.stringify(directory)}
     const manager = new ContextManager({ contextDir: path + '/contexts' })
     await manager.saveContext('tool', {}, 1)
@@ -269,11 +269,15 @@ test('without storage, no connection is opened and no thread of the engine start
     await new ContextStore({ path: path + '/store', agent: 'a' }).write({ type: 'finding', slug: 's', content: 'c' })
     await (await RepoMemory.open({ root: path + '/memory', repoHash: '${HASH}' })).upsertNote({ content: 'c' })
     const threads = readdirSync('/proc/self/task').map((id) => readFileSync('/proc/self/task/' + id + '/comm', 'utf8').trim())
-    console.log(JSON.stringify({ threads }))
+    const linkOf = (id) => { try { return readlinkSync('/proc/self/fd/' + id) } catch { return '' } }
+    const sockets = readdirSync('/proc/self/fd').filter((id) => Number(id) > 2 && linkOf(id).startsWith('socket:'))
+    console.log(JSON.stringify({ threads, sockets }))
     process.exit(0)`
   const ran = spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' })
   rmSync(directory, { recursive: true })
-  const { threads } = JSON.parse(ran.stdout || `{ "threads": ["${ran.stderr}"] }`) as { threads: string[] }
+  const printed = ran.stdout || JSON.stringify({ threads: [ran.stderr], sockets: [] })
+  const { threads, sockets } = JSON.parse(printed) as { threads: string[]; sockets: string[] }
+  assert.deepEqual(sockets, [])
   holds(threads.length > 1 && threads.every((name) => !name.startsWith('agent-context-d')), threads.join())
 })
 

@@ -460,6 +460,56 @@ describe('flush()', () => {
     }),
   )
 
+  test('fails calls that do not fit beside those that wait for storage, and records the next ones', async () => {
+    const waiting: (() => void)[] = []
+    const saved: unknown[] = []
+    const target = {
+      saveContext: (_toolName: string, _args: unknown, result: unknown) =>
+        new Promise<string>((resolve) =>
+          waiting.push(() => {
+            saved.push(result)
+            resolve('')
+          }),
+        ),
+    }
+    const told: [string, unknown][] = []
+    const onError = (error: unknown, toolName: string): number =>
+      told.push([toolName, (error as { code?: unknown }).code])
+    const recorder = createToolRecorder(wrong<ContextManager>(target), { onError })
+    const long = 'x'.repeat(100 * 2 ** 20)
+    const outputs: unknown[] = [
+      long,
+      [{ type: 'text', text: long }],
+      { log: long },
+      new Uint8Array(100 * 2 ** 20),
+      'short',
+    ]
+    for (const [number, output] of outputs.entries()) {
+      recorder.onToolEnd(span(`${number}`), `tool-${number}`, ok(output))
+    }
+    assert.deepEqual(told, [
+      ['tool-2', 'ERR_CONTEXT_TIMEOUT'],
+      ['tool-3', 'ERR_CONTEXT_TIMEOUT'],
+    ])
+    for (const end of waiting.splice(0)) {
+      end()
+    }
+    await assert.rejects(recorder.flush(), (error) => isReport(error) && error.errors.length === 2)
+    // One output is recorded whatever its size.
+    recorder.onToolEnd(span('a'), 'tool', ok({ first: long, second: long, third: long }))
+    recorder.onToolEnd(span('b'), 'tool', ok('short'))
+    for (const end of waiting.splice(0)) {
+      end()
+    }
+    await assert.rejects(recorder.flush(), (error) => isReport(error) && error.errors.length === 1)
+    assert.equal(saved.length, 4)
+    recorder.onToolEnd(span('c'), 'tool', ok('short'))
+    for (const end of waiting.splice(0)) {
+      end()
+    }
+    await recorder.flush()
+  })
+
   test(
     'rejects with what failed since the last flush, once',
     withFailingRecorder(async (recorder, told) => {

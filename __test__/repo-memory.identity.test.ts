@@ -8,7 +8,7 @@ import { describe, it } from 'node:test'
 import { RepoMemory, type RepoMemoryMigration } from '../dist/index.js'
 import { inDirectory, only, rejectsWith } from './support/fixtures.ts'
 import { memoryFile, memoryOf, plant, plantRepository, plantStored, summariesFile, textOf } from './support/memories.ts'
-import { inDatabase, onDisk } from './support/postgres.ts'
+import { inTestPlace, onDisk } from './support/postgres.ts'
 import { holds, namesIn } from './support/processes.ts'
 import { existsSync } from './support/stored-files.ts'
 
@@ -158,7 +158,7 @@ describe('RepoMemory.open()', () => {
       const workspace = plantRepository(join(directory, 'clone'), { remote: REMOTE })
       const memory = await memoryOf(workspace, directory)
       await memory.upsertNote({ content: 'something' })
-      const again = await RepoMemory.open({ repoHash: memory.repoHash, root: directory, ...inDatabase({}) })
+      const again = await RepoMemory.open({ repoHash: memory.repoHash, root: directory, ...inTestPlace({}) })
       assert.deepEqual(await again.getRepoMemory(), await memory.getRepoMemory())
       assert.equal(again.workspace, undefined)
       for (const call of [() => again.repoMap(), () => again.symbols('a.ts')]) {

@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { RepoMemory } from '../dist/index.js'
 import { HASH, linesOf, memoryFile, memoryIn, summariesFile, textOf } from './support/memories.ts'
-import { inDatabase, isOnDisk } from './support/postgres.ts'
+import { inTestPlace, isOnDisk } from './support/postgres.ts'
 import { holds, inDirectory, namesIn, PATIENT, start } from './support/processes.ts'
 import { writeFileSync } from './support/stored-files.ts'
 
@@ -166,7 +166,7 @@ describe('processes that share a memory', () => {
         root,
         durability: 'process',
         lockTimeout: 50,
-        ...inDatabase({}),
+        ...inTestPlace({}),
       })
       let refused: { code?: string; message: string } | undefined
       let attempt = 0

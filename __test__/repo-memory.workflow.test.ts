@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import { RepoMemory, type StepSummary } from '../dist/index.js'
 import { debugLog, inDirectory, only, rejectsWith, wrong } from './support/fixtures.ts'
 import { HASH, linesOf, memoryIn, plant } from './support/memories.ts'
-import { inDatabase, onDisk } from './support/postgres.ts'
+import { inTestPlace, onDisk } from './support/postgres.ts'
 import { holds } from './support/processes.ts'
 import { Canaries, everythingBelow } from './support/secrets.ts'
 import { mkdirSync, rmSync } from './support/stored-files.ts'
@@ -27,7 +27,7 @@ describe('a workflow', () => {
         outputs: ['src/parser.ts'],
         followUps: ['Write tests'],
       })
-      const memory = await RepoMemory.open({ repoHash: HASH, root, ...inDatabase({}) })
+      const memory = await RepoMemory.open({ repoHash: HASH, root, ...inTestPlace({}) })
       const workflow = memory.workflow('run-1')
       await workflow.step('plan', () => 'Split the parser from the printer.')
       const built = await workflow.step('build', async ({ context }) => model(await context(4000, { query: 'parser' })))
@@ -51,7 +51,7 @@ describe('a workflow', () => {
         ],
       )
       // Another run, another process: what came before is there.
-      const next = (await RepoMemory.open({ repoHash: HASH, root, ...inDatabase({}) })).workflow('run-2')
+      const next = (await RepoMemory.open({ repoHash: HASH, root, ...inTestPlace({}) })).workflow('run-2')
       assert.match(await next.step('plan', ({ context }) => context(4000)), /\*\*run-1 \/ test\*\*.*All is green\./)
     }))
 

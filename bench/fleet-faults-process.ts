@@ -3,10 +3,12 @@
 import { openSync, writeSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'
-import { ContextHistory, ContextManager, ContextStore, StateStore } from '../dist/index.js'
+import { type BlobsOptions, ContextHistory, ContextManager, ContextStore, StateStore } from '../dist/index.js'
 
 export interface FaultJob {
   readonly url: string
+  /** Where long contexts are. */
+  readonly blobs: BlobsOptions
   /** The path of all stores in the database. */
   readonly path: string
   readonly writer: number
@@ -19,15 +21,23 @@ export interface FaultJob {
 export type Kind = 'entry' | 'context' | 'put' | 'batch' | 'transaction' | 'finding'
 
 /** The callers of each kind in a process. */
-const CALLERS: Readonly<Record<Kind, number>> = { entry: 12, context: 2, put: 4, batch: 1, transaction: 1, finding: 1 }
-/** Every so many contexts, one is long enough to be written in several statements. */
-const LONG_EVERY = 100
-const LONG = 1_500_000
+const CALLERS: Readonly<Record<Kind, number>> = { entry: 32, context: 2, put: 4, batch: 1, transaction: 1, finding: 1 }
+/** Of so many contexts of a caller, one has this length: rows of the database, an object, and an object that is uploaded in parts. */
+const ROUND = 10
+const SHORT = 1500
+const LONG = 300_000
+const IN_PARTS = 17_000_000
+/** The context of some writers that is uploaded in parts. */
+const IN_PARTS_AT = ROUND - 1
+const IN_PARTS_EVERY = 4
 
 /** The content that belongs to an id. */
 export function contentOf(id: string): string {
-  const number = Number(id.split('-').at(-1))
-  return `${id} `.repeat(number % LONG_EVERY === LONG_EVERY - 1 ? Math.ceil(LONG / (id.length + 1)) : 60)
+  const parts = id.split('-')
+  const [writer, caller, number] = [Number(parts[0]), Number(parts[2]), Number(parts.at(-1))]
+  const isInParts = number === IN_PARTS_AT && caller === 0 && writer % IN_PARTS_EVERY === 0
+  const length = isInParts ? IN_PARTS : number % ROUND === ROUND - 1 ? LONG : SHORT
+  return `${id} `.repeat(Math.ceil(length / (id.length + 1)))
 }
 
 async function write(job: FaultJob): Promise<void> {
@@ -37,6 +47,7 @@ async function write(job: FaultJob): Promise<void> {
   const manager = new ContextManager({
     contextDir: job.path,
     storage: job.url,
+    blobs: job.blobs,
     sessionId: `writer-${job.writer}`,
     retention,
     redaction: false,

@@ -1,6 +1,6 @@
 /**
- * Runs in which writers are killed, connections are cut and the server is stopped as by a loss of power. They count acknowledged
- * writes that are lost, doubled or out of order, and look for what ended processes have left behind.
+ * Runs in which writers are killed, connections are cut, the server is stopped as by a loss of power, and uploads to a bucket fail or
+ * lose their answer. They count acknowledged writes that are lost, doubled or out of order.
  */
 
 import { type ChildProcess, fork } from 'node:child_process'
@@ -10,10 +10,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { PostgresServer } from '../__test__/support/postgres.ts'
-import { ContextHistory, ContextManager, ContextStore, type StateItem, StateStore } from '../dist/index.js'
+import {
+  type BlobsOptions,
+  ContextHistory,
+  ContextManager,
+  ContextStore,
+  type StateItem,
+  StateStore,
+} from '../dist/index.js'
 import { contentOf, type FaultJob, type Kind } from './fleet-faults-process.ts'
-import type { DelayingProxy } from './fleet-proxy.ts'
+import { leftBehind } from './fleet-left-behind.ts'
+import { blobsOf, type FaultPlan, pathOf } from './fleet-plan.ts'
 
 const WRITER = fileURLToPath(new URL('./fleet-faults-process.ts', import.meta.url))
 const WRITERS = 8
@@ -22,8 +29,6 @@ const CUT_EVERY = 700
 /** When the server is stopped, and when half of the writers are killed: shares of a run. */
 const STOPS = [0.25, 0.6]
 const KILLS = [0.4, 0.75]
-/** A process that is ended loses its locks and its session after this time, in ms. */
-const LEASE = 6000
 
 /** What a run, or several, came to. */
 export interface FaultCounts {
@@ -48,20 +53,13 @@ const NOTHING: Readonly<FaultCounts> = {
   stops: 0,
 }
 
-export interface FaultPlan {
-  readonly server: PostgresServer
-  readonly proxy: DelayingProxy
-  readonly runs: number
-  readonly seconds: number
-}
-
 /** Runs the plan and prints the counts. Returns whether nothing was lost, doubled, out of order or left behind. */
 export async function runFaults(plan: FaultPlan): Promise<boolean> {
   const total = { ...NOTHING }
   const kinds = new Map<Kind, number>()
   console.log('run  acknowledged   failed     lost  doubled  disordered  killed   cuts  stops')
   for (let run = 1; run <= plan.runs; run++) {
-    const counts = await runOnce(plan, `/faults/${run}`, kinds)
+    const counts = await runOnce(plan, pathOf(run), kinds)
     for (const name of Object.keys(total) as (keyof FaultCounts)[]) {
       total[name] += counts[name]
     }
@@ -69,6 +67,8 @@ export async function runFaults(plan: FaultPlan): Promise<boolean> {
   }
   printRow('all', total)
   console.log(`acknowledged: ${[...kinds].map(([kind, count]) => `${kind} ${count}`).join(', ')}`)
+  const { uploads, refused, lost } = plan.bucketProxy.counts()
+  console.log(`uploads to the bucket: ${uploads}, of which ${refused} were refused and ${lost} lost their answer`)
   const left = await leftBehind(plan)
   console.log(left.length === 0 ? 'nothing was left behind' : `left behind: ${left.join(', ')}`)
   return total.lost + total.doubled + total.disordered + left.length === 0
@@ -89,11 +89,9 @@ function printRow(name: string, counts: FaultCounts): void {
   console.log(name.padStart(3), ...columns.map(([count, width]) => String(count).padStart(width)))
 }
 
-async function runOnce(
-  { server, proxy, seconds }: FaultPlan,
-  path: string,
-  kinds: Map<Kind, number>,
-): Promise<FaultCounts> {
+async function runOnce(plan: FaultPlan, path: string, kinds: Map<Kind, number>): Promise<FaultCounts> {
+  const { server, proxy, bucketProxy, seconds } = plan
+  const blobs = blobsOf(plan)
   const directory = mkdtempSync(join(tmpdir(), 'agent-context-faults-'))
   const counts = { ...NOTHING }
   const url = `postgres://agent@127.0.0.1:${proxy.port}/postgres`
@@ -105,10 +103,12 @@ async function runOnce(
     const acknowledged = join(directory, String(writer))
     files.push(acknowledged)
     const child = fork(WRITER, { execArgv: ['--import', 'tsx'] })
-    const job: FaultJob = { url, path, writer, acknowledged, seconds: Math.max(0.1, (end - Date.now()) / 1000) }
+    const rest = Math.max(0.1, (end - Date.now()) / 1000)
+    const job: FaultJob = { url, blobs, path, writer, acknowledged, seconds: rest }
     child.send(job)
     return child
   }
+  bucketProxy.setFaults(true)
   const writers = Array.from({ length: WRITERS }, start)
   const due = (shares: readonly number[], done: number): boolean =>
     done < shares.length && Date.now() > begin + (shares[done] ?? 1) * seconds * 1000
@@ -132,15 +132,17 @@ async function runOnce(
     }
   }
   await Promise.all(writers.map((writer) => (writer.exitCode === null ? once(writer, 'exit') : undefined)))
+  bucketProxy.setFaults(false)
   const lines = files.filter(existsSync).flatMap((file) => readFileSync(file, 'utf8').split('\n').slice(0, -1))
   rmSync(directory, { recursive: true, force: true })
-  await compare(lines, { path, storage: server.url }, counts, kinds)
+  await compare(lines, { path, storage: server.url, blobs }, counts, kinds)
   return counts
 }
 
 interface Where {
   readonly path: string
   readonly storage: string
+  readonly blobs: BlobsOptions
 }
 
 /** Compares what was acknowledged with what is stored. */
@@ -172,7 +174,7 @@ async function compare(
   count('entry', entries)
   counts.disordered += disordered(entries)
 
-  const manager = new ContextManager({ contextDir: where.path, storage: where.storage })
+  const manager = new ContextManager({ contextDir: where.path, storage: where.storage, blobs: where.blobs })
   const contexts = await manager.listContexts()
   count(
     'context',
@@ -234,47 +236,4 @@ function disordered(ids: readonly string[]): number {
     last.set(caller, Math.max(before, numberOf(id)))
     return numberOf(id) < before
   }).length
-}
-
-/** What remains of ended processes beyond the limits, which the tables' times are moved to. */
-async function leftBehind({ server, runs }: FaultPlan): Promise<string[]> {
-  await setTimeout(LEASE + 1000)
-  const storage = server.url
-  const past = `(extract(epoch FROM now()) * 1000000)::bigint`
-  // Unfinished files are removed after a day, owners of locks an hour after their last heartbeat.
-  server.sql(`UPDATE agent_context.file SET modified = modified - 86400000000 WHERE directory = 'unfinished'`)
-  server.sql(`UPDATE agent_context.lock_owner SET until = until - 3600000000 WHERE until < ${past}`)
-  for (let run = 1; run <= runs; run++) {
-    const path = `/faults/${run}`
-    const manager = new ContextManager({ contextDir: path, storage, sessionId: 'cleaner' })
-    await manager.saveContext('long', {}, 'x'.repeat(2_000_000))
-    await manager.sweep()
-    await manager.clear()
-    await manager.close()
-    const [state, store] = [new StateStore({ path, storage }), new ContextStore({ path, storage, agent: 'cleaner' })]
-    await state.sweep()
-    await store.write({ type: 'finding', slug: 'last', content: 'The locks of the store are free.' })
-    await Promise.all([state.close(), store.close()])
-  }
-  // One heartbeat.
-  const manager = new ContextManager({ contextDir: '/faults/1', storage, sessionId: 'cleaner' })
-  await manager.saveContext('long', {}, 'x'.repeat(2_000_000))
-  await setTimeout(4000)
-  await manager.clear()
-  await manager.close()
-  const queries: Readonly<Record<string, string>> = {
-    'parts without a file': 'part AS p WHERE NOT EXISTS (SELECT 1 FROM agent_context.file WHERE id = p.file)',
-    'unfinished files': "file WHERE directory = 'unfinished'",
-    'leases of ended processes': "file WHERE name LIKE '%.lease'",
-    'temporary files': "file WHERE name LIKE '%.tmp'",
-    'locks without a file': 'lock AS l WHERE NOT EXISTS (SELECT 1 FROM agent_context.file WHERE id = l.file)',
-    'locks of ended processes': `lock AS l WHERE NOT EXISTS (SELECT 1 FROM agent_context.lock_owner WHERE id = l.owner AND until > ${past})`,
-    'owners of locks': `lock_owner WHERE until < ${past}`,
-    'parts of values without an item':
-      'document_chunk AS c WHERE NOT EXISTS (SELECT 1 FROM agent_context.document AS d WHERE d.store = c.store AND d.sequence = c.sequence)',
-  }
-  return Object.entries(queries).flatMap(([name, from]) => {
-    const count = Number(server.sql(`SELECT count(*) FROM agent_context.${from}`))
-    return count === 0 ? [] : [`${count} ${name}`]
-  })
 }

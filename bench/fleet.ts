@@ -1,9 +1,11 @@
 /**
- * What appends to a history in PostgreSQL cost, from several processes at once and over slow networks.
+ * What appends to a history in PostgreSQL cost, from several processes at once and over slow networks, and how many requests and bytes
+ * single calls need.
  * `npm run bench:fleet [-- --seconds 10 --entries 1000000]`
  *
- * `--faults [--runs 20]`: runs in which writers are killed, connections are cut and the server is stopped as by a loss of power. They count
- * acknowledged writes of all classes that are lost, doubled or out of order, and what ended processes left behind; any of it fails.
+ * `--faults [--runs 20]`: runs in which writers are killed, connections are cut, the server is stopped as by a loss of power, and 5 % of the
+ * uploads to a bucket are refused and 5 % lose their answer. They count acknowledged writes of all classes that are lost, doubled or out of
+ * order, and what ended processes left behind; any of it fails.
  */
 
 import { type ChildProcess, fork } from 'node:child_process'
@@ -11,12 +13,15 @@ import { once } from 'node:events'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { hasBucketServer, startBucketServer } from '../__test__/support/buckets.ts'
+import { type DelayingProxy, startProxy } from '../__test__/support/database-proxy.ts'
 import { hasPostgres, type PostgresServer, startPostgres } from '../__test__/support/postgres.ts'
-import { ContextHistory } from '../dist/index.js'
+import { startBucketProxy } from './fleet-bucket.ts'
 import { runFaults } from './fleet-faults.ts'
 import type { FleetJob, FleetReport } from './fleet-process.ts'
-import { type DelayingProxy, startProxy } from './fleet-proxy.ts'
+import { measureAppend, measureRange, measureRead, measureResume } from './fleet-requests.ts'
 import { loadLine } from './machine.ts'
+import { percentile } from './statistics.ts'
 
 const PROCESSES = 8
 const CALLERS = 16
@@ -34,10 +39,6 @@ const { values } = parseArgs({
 })
 const seconds = Number(values.seconds)
 
-const quantile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
-const ascending = (numbers: readonly number[]): number[] => [...numbers].sort((one, other) => one - other)
-
 function startWriter(job: FleetJob): ChildProcess {
   const writer = fork(WRITER, { execArgv: ['--import', 'tsx'] })
   writer.send(job)
@@ -51,7 +52,7 @@ async function reportOf(writer: ChildProcess): Promise<FleetReport> {
 
 const urlOf = (port: number): string => `postgres://agent@127.0.0.1:${port}/postgres`
 
-async function measureAppends(proxy: DelayingProxy): Promise<void> {
+async function measureAppends(server: PostgresServer, proxy: DelayingProxy): Promise<void> {
   console.log('added latency   writers   appends/s       p50       p99   failed')
   for (const latency of LATENCIES) {
     for (const [processes, callers] of [
@@ -60,18 +61,20 @@ async function measureAppends(proxy: DelayingProxy): Promise<void> {
     ] as const) {
       proxy.setLatency(latency)
       const path = `/bench/${latency}/${processes}`
+      // Without a delay, the proxy would only take time of the processor.
+      const url = latency === 0 ? server.url : urlOf(proxy.port)
       const writers = Array.from({ length: processes }, (_, writer) =>
-        startWriter({ url: urlOf(proxy.port), path, writer, callers, bytes: LINE, seconds }),
+        startWriter({ url, path, writer, callers, bytes: LINE, seconds }),
       )
       const reports = await Promise.all(writers.map(reportOf))
-      const latencies = ascending(reports.flatMap((report) => report.latencies))
+      const latencies = reports.flatMap((report) => report.latencies)
       const failed = reports.reduce((sum, report) => sum + report.failed, 0)
       const figures = [
         `${latency} ms`.padStart(13),
         `${processes} x ${callers}`.padStart(9),
         (latencies.length / seconds).toFixed(0).padStart(11),
-        `${quantile(latencies, 0.5).toFixed(1)} ms`.padStart(9),
-        `${quantile(latencies, 0.99).toFixed(1)} ms`.padStart(9),
+        `${percentile(latencies, 50).toFixed(1)} ms`.padStart(9),
+        `${percentile(latencies, 99).toFixed(1)} ms`.padStart(9),
         String(failed).padStart(8),
       ]
       console.log(figures.join(' '))
@@ -79,43 +82,51 @@ async function measureAppends(proxy: DelayingProxy): Promise<void> {
   }
 }
 
-/** Reads the end of a long log, warm. */
-async function measureRead(server: PostgresServer, proxy: DelayingProxy): Promise<void> {
-  const history = new ContextHistory({ path: '/long', storage: urlOf(proxy.port) })
-  const sample = `{"tool_name":"grep","params":{},"result":"${'r'.repeat(180)}","success":true,"id":"`
-  server.sql(`INSERT INTO agent_context.entry (namespace, lane, n, at, tool, success, line)
-    SELECT '/long', '00000000-0000-4000-8000-000000000000', n, n, 'grep', true, convert_to('${sample}' || n || '"}', 'UTF8')
-    FROM generate_series(1, ${Number(values.entries)}) AS n`)
-  server.sql('VACUUM ANALYZE agent_context.entry')
-  for (const latency of LATENCIES) {
-    proxy.setLatency(latency)
-    await history.read(20)
-    const times: number[] = []
-    for (let round = 0; round < 50; round++) {
-      const start = performance.now()
-      const entries = await history.read(20)
-      times.push(performance.now() - start)
-      if (entries.length !== 20) {
-        throw new Error('read(20) did not give 20 entries')
-      }
-    }
-    console.log(
-      `read(20) of ${values.entries} entries at ${latency} ms: ${quantile(ascending(times), 0.5).toFixed(1)} ms`,
-    )
+/** Runs with faults. Returns whether nothing was lost, doubled, out of order or left behind. */
+async function measureFaults(server: PostgresServer, proxy: DelayingProxy): Promise<boolean> {
+  const bucket = await startBucketServer()
+  const bucketProxy = await startBucketProxy(bucket.port)
+  try {
+    return await runFaults({ server, proxy, bucket, bucketProxy, runs: Number(values.runs), seconds })
+  } finally {
+    bucketProxy.close()
+    await bucket.stop()
   }
-  await history.close()
+}
+
+/** What single calls cost. */
+async function measureRequests(server: PostgresServer, proxy: DelayingProxy): Promise<void> {
+  proxy.setLatency(0)
+  const entries = Number(values.entries)
+  const measured = { server, proxy, url: urlOf(proxy.port), latencies: LATENCIES }
+  await measureAppend(measured)
+  await measureRead(measured, entries)
+  await measureResume(measured)
+  await measureRange(measured, undefined)
+  if (hasBucketServer()) {
+    const bucket = await startBucketServer()
+    const bucketProxy = await startBucketProxy(bucket.port)
+    try {
+      await measureRange(measured, bucketProxy)
+    } finally {
+      bucketProxy.close()
+      await bucket.stop()
+    }
+  }
 }
 
 if (hasPostgres()) {
+  // The servers of buckets do not check them.
+  Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'any', AWS_SECRET_ACCESS_KEY: 'any' })
   console.log(loadLine())
   const server = await startPostgres()
   const proxy = await startProxy(server.port)
   try {
-    if (values.faults) {
-      process.exitCode = (await runFaults({ server, proxy, runs: Number(values.runs), seconds })) ? 0 : 1
-    } else {
-      await measureAppends(proxy)
-      await measureRead(server, proxy)
+    if (!values.faults) {
+      await measureAppends(server, proxy)
+      await measureRequests(server, proxy)
+    } else if (hasBucketServer()) {
+      process.exitCode = (await measureFaults(server, proxy)) ? 0 : 1
     }
   } finally {
     proxy.close()

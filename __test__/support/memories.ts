@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RepoMemory, type RepoMemoryOptions } from '../../dist/index.js'
-import { inDatabase } from './postgres.ts'
+import { inTestPlace } from './postgres.ts'
 import * as stored from './stored-files.ts'
 
 /** A repository of which nothing is known but this. */
@@ -11,12 +11,12 @@ export const HASH = '0123456789abcdef'.repeat(4)
 
 /** A memory that is quick: what survives the loss of power is tested elsewhere. */
 export function memoryIn(root: string, options: RepoMemoryOptions = {}): Promise<RepoMemory> {
-  return RepoMemory.open({ repoHash: HASH, root, durability: 'process', ...inDatabase(options), ...options })
+  return RepoMemory.open({ repoHash: HASH, root, durability: 'process', ...inTestPlace(options), ...options })
 }
 
 /** As `memoryIn`, of a folder. */
 export function memoryOf(workspace: string, root: string, options: RepoMemoryOptions = {}): Promise<RepoMemory> {
-  return RepoMemory.open({ workspace, root, durability: 'process', ...inDatabase(options), ...options })
+  return RepoMemory.open({ workspace, root, durability: 'process', ...inTestPlace(options), ...options })
 }
 
 export const memoryFile = ({ directory }: { directory: string }): string => join(directory, 'memory.json')

@@ -10,13 +10,14 @@ import process from 'node:process'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { type BlobsOptions, StateStore } from '../../dist/index.js'
+import { type BlobsOptions, type IFileSystem, StateStore } from '../../dist/index.js'
+import { DiskFileSystem } from './disk-file-system.ts'
 
 /** Where Debian puts the programs of each version. */
 const DEBIAN = '/usr/lib/postgresql'
 const OPTIONS = '-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200'
 
-const { AGENT_CONTEXT_TEST_BLOBS, AGENT_CONTEXT_TEST_DATABASE, CI } = process.env
+const { AGENT_CONTEXT_TEST_BLOBS, AGENT_CONTEXT_TEST_DATABASE, AGENT_CONTEXT_TEST_FILE_SYSTEM, CI } = process.env
 
 /** The URL of a database for all tests of a run, which a parent process has started. */
 export const testDatabase: string | undefined = AGENT_CONTEXT_TEST_DATABASE || undefined
@@ -25,10 +26,25 @@ export const testDatabase: string | undefined = AGENT_CONTEXT_TEST_DATABASE || u
 export const testBlobs: { blobs?: BlobsOptions } =
   AGENT_CONTEXT_TEST_BLOBS === undefined ? {} : { blobs: JSON.parse(AGENT_CONTEXT_TEST_BLOBS) as BlobsOptions }
 
-/** The options `storage` and `blobs` for tests that are run once more on `testDatabase`. */
-export function inDatabase(options: { fileSystem?: unknown }): { storage?: string; blobs?: BlobsOptions } {
-  const hasFileSystem = (options.fileSystem ?? undefined) !== undefined
-  return testDatabase === undefined || hasFileSystem ? {} : { storage: testDatabase, ...testBlobs }
+/** Where tests that are run once more keep data: options of a class, besides those of the test. */
+export interface TestPlace {
+  storage?: string
+  blobs?: BlobsOptions
+  fileSystem?: IFileSystem
+}
+
+/** The injected file system of tests that are run once more with one: the same disk. */
+const testFileSystem: IFileSystem | undefined = AGENT_CONTEXT_TEST_FILE_SYSTEM ? new DiskFileSystem() : undefined
+
+/** The place of tests that are run once more on `testDatabase`, or with an injected file system. */
+export function inTestPlace(options: { fileSystem?: unknown }): TestPlace {
+  if ((options.fileSystem ?? undefined) !== undefined) {
+    return {}
+  }
+  if (testDatabase !== undefined) {
+    return { storage: testDatabase, ...testBlobs }
+  }
+  return testFileSystem === undefined ? {} : { fileSystem: testFileSystem }
 }
 
 /** Whether the objects of tests keep files on disk. If not, they are in `testDatabase`, which has no links, modes or empty directories. */
@@ -47,15 +63,20 @@ export const ONE_RUNTIME = {
 }
 
 /**
- * Runs test files once more on Node, with what they open in this database: none may fail, and `least` must pass. Tests that are skipped
- * say why: they are about something that only a disk has.
+ * Runs test files once more on Node, with what they open in this database, and more variables of the environment: none may fail, and
+ * `least` must pass. Tests that are skipped say why: they are about something that only a disk has.
  */
-export async function passesOnDatabase(url: string, names: readonly string[], least: number): Promise<void> {
+export async function passesOnDatabase(
+  url: string,
+  names: readonly string[],
+  least: number,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<void> {
   // Tests look into the tables, and may do so before the first call.
   const state = new StateStore({ storage: url })
   await state.get(['none'], 'none')
   await state.close()
-  await passesWith({ AGENT_CONTEXT_TEST_DATABASE: url }, names, least)
+  await passesWith({ ...variables, AGENT_CONTEXT_TEST_DATABASE: url }, names, least)
 }
 
 /** Runs test files once more on Node with variables of the environment: none may fail, and `least` must pass. */

@@ -3,7 +3,7 @@
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { ContextStore, type ContextStoreOptions, type NewStoreEntry } from '../../dist/index.js'
-import { inDatabase } from './postgres.ts'
+import { inTestPlace } from './postgres.ts'
 import { mkdirSync, readdirSync, writeFileSync } from './stored-files.ts'
 
 const VARIABLES = ['SFA_CONTEXT_STORE', 'SFA_SESSION_ID']
@@ -38,7 +38,7 @@ function set(variables: readonly [string, string | undefined][]): void {
 
 /** A store that is quick: what survives the loss of power is tested elsewhere. */
 export function storeIn(path: string, options: Partial<ContextStoreOptions> = {}): ContextStore {
-  return new ContextStore({ agent: 'code-reviewer', path, durability: 'process', ...inDatabase(options), ...options })
+  return new ContextStore({ agent: 'code-reviewer', path, durability: 'process', ...inTestPlace(options), ...options })
 }
 
 /** A new entry of which nothing matters. */

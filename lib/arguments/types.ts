@@ -40,7 +40,7 @@ export type ContextErrorCode =
   | 'ERR_CONTEXT_ADDON'
   /** A database cannot be reached or cannot store anything now; see `mayExist`. */
   | 'ERR_CONTEXT_STORAGE'
-  /** A database did not answer in time; see `mayExist`. */
+  /** A database did not answer in time, see `mayExist`; or a recorder did not save a call, because too many wait for storage. */
   | 'ERR_CONTEXT_TIMEOUT'
   /** A database refused the user, the password or a permission. */
   | 'ERR_CONTEXT_ACCESS'

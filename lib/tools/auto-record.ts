@@ -62,8 +62,8 @@ export function autoRecord(history: ContextHistory, options?: AutoRecordOptions 
       saves.failed(error, '')
       return
     }
-    saves.start(typeof toolName === 'string' ? toolName : '', () => {
-      const result = readMember(event, 'result')
+    const result = readMember(event, 'result')
+    saves.start(typeof toolName === 'string' ? toolName : '', result, () => {
       return history.append({
         // `append` refuses an invalid name.
         toolName: toolName as string,

@@ -1,14 +1,22 @@
 /** Saves that run in the background: the pending ones, and the failures that were not reported yet. */
 
+import { contextError } from '../arguments/errors.ts'
 import type { ContextErrorCode } from '../arguments/types.ts'
+import { approximateSize } from './approximate-size.ts'
 
 const MAXIMUM_FAILURES = 1000
+/** The bytes of pending saves from which no other one starts: a database may take `storage.timeout` to fail. */
+const MAXIMUM_PENDING = 256 * 1024 * 1024
+/** What a save takes beside its value. */
+const EACH = 1024
 
 export class PendingSaves {
   readonly #what: string
   readonly #onError: ((error: unknown, toolName: string) => void) | null | undefined
   readonly #saves = new Set<Promise<void>>()
   #failures: unknown[] = []
+  /** The bytes of the pending saves. */
+  #pending = 0
 
   /**
    * @param what the name of what is saved, for messages
@@ -19,8 +27,18 @@ export class PendingSaves {
     this.#onError = onError
   }
 
-  /** Starts a save immediately. Never throws. */
-  start(toolName: string, save: () => Promise<unknown>): void {
+  /**
+   * Starts a save immediately. Never throws. A save that does not fit beside the pending ones fails, so that an agent keeps working
+   * while nothing can be stored.
+   *
+   * @param value what is saved
+   */
+  start(toolName: string, value: unknown, save: () => Promise<unknown>): void {
+    const size = EACH + approximateSize(value)
+    if (this.#saves.size > 0 && this.#pending + size > MAXIMUM_PENDING) {
+      this.failed(this.#full(toolName), toolName)
+      return
+    }
     let started: Promise<unknown>
     try {
       started = Promise.resolve(save())
@@ -33,8 +51,17 @@ export class PendingSaves {
         () => {},
         (error: unknown) => this.failed(error, toolName),
       )
-      .finally(() => this.#saves.delete(saving))
+      .finally(() => {
+        this.#saves.delete(saving)
+        this.#pending -= size
+      })
     this.#saves.add(saving)
+    this.#pending += size
+  }
+
+  #full(toolName: string): Error {
+    const message = `the output of ${JSON.stringify(toolName)} was not saved, because ${this.#saves.size} ${this.#what} before it wait for storage and take ${MAXIMUM_PENDING / 2 ** 20} MiB of memory; check the disk or the database, and await flush() more often`
+    return contextError('ERR_CONTEXT_TIMEOUT', message)
   }
 
   /** Remembers a failure for the next flush. */

@@ -153,13 +153,13 @@ export function createToolRecorder<Task extends TaskId = number>(
     calls.delete(context.spanId)
     // Outputs of the retrieval tools are already stored and are not stored again.
     if (manager !== undefined && !isRetrievalTool(toolName)) {
-      saves.start(toolName, () => {
+      saves.start(toolName, result, () => {
         const taskId = given.taskId?.(context)
         return manager.saveContext(toolName, args, result, taskId, queries.get(context.traceId), outcome)
       })
     }
     for (const history of histories) {
-      saves.start(toolName, () => {
+      saves.start(toolName, result, () => {
         const { success, message, error } = checkOutcome(outcome)
         const summary = message ?? `Called ${toolName}`
         return history.append({ toolName, params: args, result, success, summary, error })
@@ -175,10 +175,12 @@ export function createToolRecorder<Task extends TaskId = number>(
     const outcome = { ...read.outcome, ...(durationMs === undefined ? {} : { durationMs }) }
     if (manager !== undefined && !isRetrievalTool(toolName)) {
       const details = { ...outcome, callId, spanId, startedAt }
-      saves.start(toolName, () => manager.saveContext(toolName, args, read.result, taskId, queryId, details))
+      saves.start(toolName, read.result, () =>
+        manager.saveContext(toolName, args, read.result, taskId, queryId, details),
+      )
     }
     for (const history of histories) {
-      saves.start(toolName, () => {
+      saves.start(toolName, read.result, () => {
         const { success, message, error, durationMs: duration } = checkOutcome(outcome)
         const summary = message ?? `Called ${toolName}`
         const entry = { toolName, params: args, result: read.result, success, summary, error }

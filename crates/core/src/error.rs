@@ -210,6 +210,12 @@ impl Error {
 /// The operation of errors that a database reports for a whole call.
 const STATEMENT: &str = "statement";
 
+/// Whether a database failed, or a file system did not answer: the error says nothing about the file.
+pub(crate) fn is_without_answer(error: &FileError) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut};
+    failure_of(error).is_some() || matches!(error.kind, Interrupted | TimedOut)
+}
+
 /// The failure of a database that is behind a file's error.
 fn failure_of(error: &FileError) -> Option<&Failure> {
     match &error.origin {

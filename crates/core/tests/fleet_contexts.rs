@@ -15,16 +15,17 @@ use std::{
 };
 
 use agent_context_core::{
-    Debug,
+    Code, Debug, Trust,
     context::{FindRequest, Manager, ManagerOptions, SearchRequest},
+    store::{Draft, EntryType, Store, StoreOptions},
 };
 use contexts::{options, request, save};
 use database::{Database, Intent, Parameters, Settings, SettingsOptions};
 use json_text::Encoded;
 use long_texts::{long_text, parts, read_part, sliced};
-use postgres_test_server::Server;
+use postgres_test_server::{Proxy, Server};
 use serde_json::json;
-use storage::FileSystem;
+use storage::{Durability, FileSystem};
 
 /// A database of its own, as in another process: each has another schema or timeout.
 fn open(server: &Server, schema: &str) -> (Arc<Database>, Arc<dyn FileSystem>) {
@@ -48,6 +49,7 @@ fn manager(files: &Arc<dyn FileSystem>, options: ManagerOptions) -> Arc<Manager>
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_real_server() {
     let Some(server) = Server::start() else { return };
+    an_entry_without_an_answer_is_not_tried_under_other_names(&server).await;
     a_save_takes_two_statements_and_a_load_one(&server).await;
     a_session_with_many_contexts_is_resumed_in_three_steps(&server).await;
     an_equal_call_and_all_sessions_are_searched_in_few_statements(&server).await;
@@ -243,4 +245,42 @@ async fn a_part_of_a_long_output_is_read_without_the_rest(server: &Server) {
     println!("a part of {BYTES} bytes: at most {most} bytes were read");
     assert!(most <= MOST, "{most} bytes");
     other.close(other.calls()).await;
+}
+
+async fn an_entry_without_an_answer_is_not_tried_under_other_names(server: &Server) {
+    let proxy = Proxy::to(server.port()).unwrap();
+    let options = SettingsOptions {
+        schema: Some("unanswered".to_owned()),
+        timeout: Some(Duration::from_millis(700)),
+        ..SettingsOptions::default()
+    };
+    let database = Database::open(Settings::parse(&server.url_at(proxy.port()), options).unwrap());
+    let files = database::file_system(&database, None);
+    let options = StoreOptions {
+        directory: "/unanswered".into(),
+        agent: "writer".to_owned(),
+        session_id: "one".to_owned(),
+        has_session_directory: false,
+        durability: Durability::Process,
+        lock_timeout: Duration::from_secs(20),
+        max_entry_bytes: 1 << 20,
+        trust: Trust::default(),
+    };
+    let store = Store::new(options, &files, Debug::default());
+    let draft = || Draft {
+        entry_type: EntryType::Finding,
+        slug: "one".to_owned(),
+        content: "Text.".to_owned(),
+        tags: Vec::new(),
+        links: Vec::new(),
+    };
+    store.write(draft(), None).await.unwrap();
+    proxy.set_swallows(true);
+    let before = database.statistics().requests;
+    let error = store.write(draft(), None).await.unwrap_err();
+    assert!(matches!(error.code, Code::Timeout | Code::Storage), "{error}");
+    assert!(database.statistics().requests <= before + 4, "one name is tried");
+    proxy.set_swallows(false);
+    proxy.cut();
+    store.write(draft(), None).await.unwrap();
 }

@@ -67,6 +67,8 @@ pub(crate) fn remedy(error: &Error) -> Remedy {
         }
         return if error.is_closed() || io.is_some() {
             Remedy::RepeatUnclear
+        } else if is_about_password(error) {
+            Remedy::GiveUp(FailureKind::Access)
         } else {
             Remedy::GiveUp(FailureKind::Rejected)
         };
@@ -118,6 +120,12 @@ pub(crate) fn remedy(error: &Error) -> Remedy {
         }
         _ => Remedy::GiveUp(FailureKind::Rejected),
     }
+}
+
+/// Whether the driver has no password, or none that it can send as the server asks. Its text is the only sign of that.
+fn is_about_password(error: &Error) -> bool {
+    let text = error.to_string();
+    text.starts_with("invalid configuration") || text.starts_with("authentication error")
 }
 
 /// The error with its cause, in one line: the driver's own text says only where it happened.

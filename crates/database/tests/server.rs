@@ -7,7 +7,11 @@
     reason = "functions of this file are parts of one test"
 )]
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    io::{Read, Write},
+    sync::Arc,
+    time::Duration,
+};
 
 use database::{
     Credentials, Database, Encryption, FailureKind, Intent, Isolation, Parameters, Password,
@@ -38,6 +42,7 @@ async fn a_real_server() {
     a_newer_schema_is_refused(&server).await;
     a_role_needs_no_more_than_its_schema(&server).await;
     refused_passwords_are_told_at_once(&server).await;
+    a_missing_password_is_told_at_once().await;
     passwords_of_a_function_are_asked_for_each_connection(&server).await;
     an_exhausted_pool_times_out(&server).await;
     conflicting_transactions_are_repeated(&server).await;
@@ -109,6 +114,23 @@ async fn refused_passwords_are_told_at_once(server: &Server) {
     let failure = versions(&database(&url, in_schema("twenty"))).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Access);
     assert!(!failure.message.contains("letmein") && !failure.may_exist, "{failure}");
+}
+
+async fn a_missing_password_is_told_at_once() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://agent@{}/postgres", server.local_addr().unwrap());
+    let asking = std::thread::spawn(move || {
+        let (mut client, _) = server.accept().unwrap();
+        let _ = client.read(&mut [0; 1000]).unwrap();
+        // Asks for the password as it is.
+        client.write_all(b"R\0\0\0\x08\0\0\0\x03").unwrap();
+        // Until the client ends.
+        let _ = client.read(&mut [0; 1000]);
+    });
+    let failure = versions(&database(&url, in_schema("asked"))).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Access, "{failure}");
+    assert!(failure.message.contains("password missing"), "{failure}");
+    asking.join().unwrap();
 }
 
 struct Tokens(std::sync::atomic::AtomicUsize);

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     blocking::run_long,
-    error::{Code, Error, Result},
+    error::{Code, Error, Result, is_without_answer},
 };
 
 /// The greatest number at the end of a name, which distinguishes entries with the same slug and
@@ -231,9 +231,13 @@ impl Store {
             if let Some(reserved) = self.shared.reserve(location) {
                 let path = Path::new(reserved.location.as_str());
                 let found = self.shared.file_system.read(root, path, 0).await;
-                // A symbolic link or a directory may have the name as well.
-                if found.is_err_and(|error| error.is_not_found()) {
-                    return Ok(reserved);
+                match found {
+                    Err(error) if error.is_not_found() => return Ok(reserved),
+                    Err(error) if is_without_answer(&error) => {
+                        return Err(self.refused("write", &reserved.location, error));
+                    }
+                    // A symbolic link or a directory may have the name as well.
+                    Ok(_) | Err(_) => {}
                 }
             }
             *number += 1;

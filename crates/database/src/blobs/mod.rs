@@ -252,7 +252,7 @@ impl Blobs {
             Meaning::Access => (
                 FailureKind::Access,
                 format!(
-                    "the bucket {bucket} refused to {action} the object {path}: {cause}; check the credentials, and that they allow to get, put and delete objects below the prefix"
+                    "the bucket {bucket} refused to {action} the object {path}: {cause}; check the credentials, that the bucket exists, and that they allow to get, put and delete objects below the prefix"
                 ),
             ),
             Meaning::Unsupported => (

@@ -1,4 +1,4 @@
-/** A proxy in front of a server, which delays what passes and cuts connections. */
+/** A proxy in front of a server, which delays what passes, keeps answers back and cuts connections. */
 
 import { connect, createServer, type Socket } from 'node:net'
 
@@ -6,6 +6,8 @@ export interface DelayingProxy {
   readonly port: number
   /** Adds this many ms to each round trip. */
   setLatency(ms: number): void
+  /** Keeps all answers of the server from now on, or passes them again. What was kept is lost. */
+  holdAnswers(isHeld: boolean): void
   /** Cuts all connections, half-way through whatever passes. */
   cut(): void
   close(): void
@@ -15,9 +17,13 @@ export interface DelayingProxy {
 export function startProxy(target: number): Promise<DelayingProxy> {
   const open = new Set<Socket>()
   let latency = 0
-  const pass = (from: Socket, to: Socket): void => {
+  let isHeld = false
+  const pass = (from: Socket, to: Socket, isAnswer: boolean): void => {
     from.setNoDelay(true)
     from.on('data', (piece) => {
+      if (isHeld && isAnswer) {
+        return
+      }
       if (latency === 0) {
         to.write(piece)
       } else {
@@ -33,8 +39,8 @@ export function startProxy(target: number): Promise<DelayingProxy> {
   }
   const server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1')
-    pass(client, upstream)
-    pass(upstream, client)
+    pass(client, upstream, false)
+    pass(upstream, client, true)
   })
   const cut = (): void => {
     for (const socket of open) {
@@ -50,7 +56,13 @@ export function startProxy(target: number): Promise<DelayingProxy> {
         server.close()
         cut()
       }
-      started({ port, setLatency: (ms) => (latency = ms), cut, close })
+      const setLatency = (ms: number): void => {
+        latency = ms
+      }
+      const holdAnswers = (wanted: boolean): void => {
+        isHeld = wanted
+      }
+      started({ port, setLatency, holdAnswers, cut, close })
     })
   })
 }
