@@ -43,7 +43,7 @@ const READ: &str = concat!(
 );
 
 /// Reads the items that these changes wrote.
-async fn read(
+pub(super) async fn read(
     transaction: &Transaction,
     store: &Store,
     sequences: Vec<i64>,
@@ -233,7 +233,7 @@ impl State {
     }
 
     /// What the full-text index knows of the items below the prefix. `None` if it is not needed, or cannot be used.
-    async fn extent(&self, question: &Question, listing: &Arc<Listing>) -> Option<Extent> {
+    async fn extent(&self, question: &Question, listing: &Listing) -> Option<Extent> {
         let (_, limit) = question.narrowing()?;
         let prepared = Extent::prepare(&self.store, &self.words, listing, few(limit)).await;
         prepared.unwrap_or_else(|error| {
@@ -253,7 +253,6 @@ impl State {
             return Ok(ItemText::default());
         };
         let root = listing.root;
-        let listing = Arc::new(listing);
         let extent = Arc::new(self.extent(&question, &listing).await);
         let request = Arc::new((question, listing));
         let found = self.store.snapshot(|transaction| {

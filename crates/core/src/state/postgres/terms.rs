@@ -17,13 +17,12 @@ use text_index::{Analysed, Collection, Query};
 
 use super::{
     reading::is_alive,
-    rows::{StoredItem, item_columns},
-    search::words_of,
+    search::{read, words_of},
     store::{StatementResult, Store},
 };
 use crate::{
     error::Result,
-    state::{listing::Listing, name::below, ranking::MAX_ITEMS, words::Words},
+    state::{item::Meta, listing::Listing, name::below, ranking::MAX_ITEMS, words::Words},
 };
 
 /// The most items whose terms one search adds.
@@ -47,11 +46,9 @@ const SAVE_EXTENT: &str = "INSERT INTO {schema}.document_terms_extent AS e (stor
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     ON CONFLICT (store, prefix) DO UPDATE SET above = excluded.above, latest = excluded.latest, counted = excluded.counted,
       documents = excluded.documents, tokens = excluded.tokens, filled = excluded.filled WHERE e.latest <= excluded.latest";
-/// Items without terms that changes after $4 up to $5 wrote, latest first.
+/// The numbers of the changes after $4 up to $5 that wrote items without terms, latest first.
 const MISSING: &str = concat!(
-    "SELECT ",
-    item_columns!(),
-    " FROM {schema}.document AS d WHERE d.store = $1 AND d.namespace >= $2 AND d.namespace < $3 AND d.sequence > $4 AND d.sequence <= $5 AND ",
+    "SELECT d.sequence FROM {schema}.document AS d WHERE d.store = $1 AND d.namespace >= $2 AND d.namespace < $3 AND d.sequence > $4 AND d.sequence <= $5 AND ",
     is_alive!(),
     " AND NOT EXISTS (SELECT 1 FROM {schema}.document_terms AS t WHERE t.store = $1 AND t.namespace = d.namespace AND t.key = d.key AND t.sequence = d.sequence)
     ORDER BY d.sequence DESC LIMIT $6"
@@ -125,7 +122,7 @@ impl Extent {
     pub async fn prepare(
         store: &Arc<Store>,
         words: &Arc<Words>,
-        listing: &Arc<Listing>,
+        listing: &Listing,
         few: usize,
     ) -> Result<Option<Self>> {
         let most = i64::try_from(few).unwrap_or(i64::MAX).saturating_add(1);
@@ -160,7 +157,7 @@ impl Extent {
         &mut self,
         store: &Arc<Store>,
         words: &Arc<Words>,
-        listing: &Arc<Listing>,
+        listing: &Listing,
         head: i64,
     ) -> Result<()> {
         let mut room = MAX_ADDED;
@@ -286,63 +283,54 @@ fn with_prefix(parameters: Parameters, listing: &Listing) -> Parameters {
     parameters.bytes(namespaces.start).bytes(namespaces.end)
 }
 
-/// The terms of an item that has no row.
-struct Added {
-    item: StoredItem,
-    analysed: Analysed,
-}
-
 /// Adds terms that are missing of items that changes after `after` and up to `upto` wrote, latest first, and takes their
 /// number from `room`. Returns the change after which none is missing.
 async fn add(
     store: &Arc<Store>,
     words: &Arc<Words>,
-    listing: &Arc<Listing>,
-    (after, mut upto): (i64, i64),
+    listing: &Listing,
+    (after, upto): (i64, i64),
     room: &mut usize,
 ) -> Result<i64> {
-    while upto > after {
-        if *room == 0 {
-            return Ok(upto);
-        }
-        let missing = store
-            .snapshot(|transaction| {
-                let (store, words) = (Arc::clone(store), Arc::clone(words));
-                let listing = Arc::clone(listing);
-                async move { missing(&transaction, &store, &words, &listing, (after, upto)).await }
-            })
-            .await?;
-        if !missing.is_empty() {
-            store.write(ADD, &added(store, &missing)).await?;
-        }
-        *room = room.saturating_sub(missing.len());
-        match missing.last() {
-            Some(last) if missing.len() == BATCH => upto = last.item.meta.revision.sequence - 1,
-            _ => break,
-        }
+    if upto <= after || *room == 0 {
+        return Ok(upto);
     }
-    Ok(after)
+    let most = i64::try_from(*room).unwrap_or(i64::MAX);
+    let parameters = below_prefix(store, listing).number(after).number(upto).number(most);
+    let rows = store.read(MISSING, &parameters).await?;
+    let missing: StatementResult<Vec<i64>> = rows.iter().map(|row| row.try_get(0)).collect();
+    let missing = store.decoded(missing)?;
+    for batch in missing.chunks(BATCH) {
+        let items = store.snapshot(|transaction| {
+            let (store, words) = (Arc::clone(store), Arc::clone(words));
+            async move { analysed(&transaction, &store, &words, batch.to_vec()).await }
+        });
+        store.write(ADD, &added(store, &items.await?)).await?;
+    }
+    *room -= missing.len();
+    Ok(if *room == 0 { missing.last().map_or(after, |last| last - 1) } else { after })
 }
 
-async fn missing(
+/// The terms of an item.
+struct Added {
+    meta: Meta,
+    analysed: Analysed,
+}
+
+/// Reads the items that these changes wrote, of those that were not written again since.
+async fn analysed(
     transaction: &Transaction,
     store: &Store,
     words: &Words,
-    listing: &Listing,
-    (after, upto): (i64, i64),
+    sequences: Vec<i64>,
 ) -> StatementResult<Vec<Added>> {
-    let parameters = below_prefix(store, listing).number(after).number(upto).number(BATCH as i64);
-    let rows = transaction.statement(MISSING, &parameters).await?;
     let number = words.begin();
-    let mut missing = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let mut item = StoredItem::read(row)?;
-        item.complete(transaction, store).await?;
+    let items = read(transaction, store, sequences).await?.into_values();
+    let added = items.map(|item| {
         let analysed = words_of(words, number, &item).analysed;
-        item.value = None;
-        missing.push(Added { item, analysed });
-    }
-    Ok(missing)
+        Added { meta: item.meta, analysed }
+    });
+    Ok(added.collect())
 }
 
 fn added(store: &Store, items: &[Added]) -> Parameters {
@@ -353,7 +341,7 @@ fn added(store: &Store, items: &[Added]) -> Parameters {
     };
     let length =
         |added: &Added| Some(added.analysed.lengths().iter().copied().map(i64::from).sum());
-    let metas = || items.iter().map(|added| &added.item.meta);
+    let metas = || items.iter().map(|added| &added.meta);
     store
         .parameters()
         .byte_strings(metas().map(|meta| meta.namespace.clone()).collect())

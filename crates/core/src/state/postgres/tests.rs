@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
+mod searches;
+
 use std::time::{Duration, Instant};
 
 use database::{Database, Settings, SettingsOptions};
@@ -115,6 +117,10 @@ async fn a_real_server() {
     long_values_come_back_and_leave_no_chunk_behind(&server).await;
     pages_join_in_either_order(&server).await;
     expired_items_are_absent_and_swept(&server).await;
+    searches::searches_find_by_the_index_what_is_committed(&server).await;
+    searches::replaced_removed_and_expired_items_are_no_hits(&server).await;
+    searches::a_selective_filter_loses_nothing(&server).await;
+    searches::a_role_that_may_not_write_searches_without_the_index(&server).await;
     watchers_see_each_change_of_other_processes_once(&server).await;
     positions_expire(&server).await;
     cut_connections_leave_no_half_call(&server).await;
