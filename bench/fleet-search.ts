@@ -43,7 +43,7 @@ interface Figures {
 }
 
 /** What is searched for: the columns of a row without its identity. */
-function valueOf(row: Row): Record<string, unknown> {
+function columnsOf(row: Row): Record<string, unknown> {
   const { id: _id, group: _group, seq: _seq, ...columns } = row
   return columns
 }
@@ -63,7 +63,7 @@ async function load(store: StateStore, set: LabelledSet): Promise<void> {
   const rows = rowsOf(set)
   for (let start = 0; start < rows.length; start += BATCH) {
     const puts = rows.slice(start, start + BATCH).map((row) => {
-      return { type: 'put', namespace: ['documents'], key: keyOf(set, row.id), value: valueOf(row) } as const
+      return { type: 'put', namespace: ['documents'], key: keyOf(set, row.id), value: columnsOf(row) } as const
     })
     await store.batch(puts)
   }
