@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { hasPostgres, startPostgres } from '../__test__/support/postgres.ts'
-import { StateStore } from '../dist/index.js'
+import { type JsonValue, StateStore } from '../dist/index.js'
 import { loadLine } from './machine.ts'
 import { mean, score } from './retrieval-scores.ts'
 import { findSets, type JudgedQuery, type LabelledSet, type Row, readSet } from './retrieval-sets.ts'
@@ -43,9 +43,9 @@ interface Figures {
 }
 
 /** What is searched for: the columns of a row without its identity. */
-function columnsOf(row: Row): Record<string, unknown> {
+function columnsOf(row: Row): JsonValue {
   const { id: _id, group: _group, seq: _seq, ...columns } = row
-  return columns
+  return columns as unknown as JsonValue
 }
 
 const rowsOf = (set: LabelledSet): Row[] => set.groups.flatMap((group) => group.rows)

@@ -30,7 +30,7 @@ pub struct AskedTerm {
 
 /// The statement. Parameters: those of [`asked`], then those of the caller.
 ///
-/// `$table` has the rows of terms, which are called `t`, `$id` is what identifies a document there, `$conditions` tells
+/// `$table` has the rows of terms, which are called `t`, `$id` is what identifies a document there, `$conditions` says
 /// which rows are searched (`OFFSET 0` keeps the planner from using another index for them), and `$is_present` whether the
 /// document of a candidate `b.id` still exists.
 #[macro_export]

@@ -8,7 +8,7 @@ const MAX_TERM: usize = 1024;
 /// The most bytes of a vector's lexemes; further terms are left out. The server allows 1 MiB.
 const MAX_VECTOR: usize = 960 * 1024;
 
-/// Tells the lexemes of a collection from those of others in the same index. Different collections may have the same tag:
+/// Distinguishes the lexemes of a collection from those of others in the same index. Different collections may have the same tag:
 /// statements compare the collection itself, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tag(String);
