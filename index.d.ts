@@ -3104,7 +3104,7 @@ declare class StateStore {
     list(prefix: readonly string[], options?: StateListOptions | null): Promise<StatePage>;
     /**
      * Finds the items below a prefix that match a query best, best first, by the words of their keys, of JSON values, and of bytes
-     * that are UTF-8 text. Searches the 20 000 most recently written items, up to 64 MiB of text.
+     * that are UTF-8 text. Searches the 20 000 most recently written items, up to 64 MiB of text; in a database, all items.
      */
     search(prefix: readonly string[], query: string, options?: StateSearchOptions | null): Promise<StateHit[]>;
     /** Lists one page of the namespaces that contain an item, in code point order. */

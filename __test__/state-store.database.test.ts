@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { StateStore } from '../dist/index.js'
+import { setTimeout } from 'node:timers/promises'
+import { type StateSearchOptions, StateStore } from '../dist/index.js'
 import { rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
 import {
   hasPostgres,
@@ -91,6 +92,76 @@ describe('a state store in PostgreSQL', { skip }, () => {
     assert.deepEqual(await store.search(['a'], 'feline'), [])
     assert.equal((await store.search(['a'], 'feline', { embed }))[0]?.key, 'pet')
     await store.close()
+  })
+
+  describe('searches many items by the full-text index of the database', () => {
+    const ITEMS = 1000
+    const TEXT = 'shared words '.repeat(100)
+    const path = 'many'
+    /** A store that shares nothing with others, as in another process. */
+    let processes = 0
+    const open = (): StateStore => new StateStore({ path, storage: { url: server.url, timeout: 25_000 + processes++ } })
+    const keysOf = async (store: StateStore, query: string, options?: StateSearchOptions): Promise<string[]> =>
+      (await store.search(['notes'], query, options)).map(({ key }) => key)
+    const received = async (store: StateStore): Promise<number> =>
+      (await store.stats()).storage?.bytesReceived ?? Number.NaN
+    let writer: StateStore
+    before(async () => {
+      writer = open()
+      const all = Array.from({ length: ITEMS }, (_, n) => n)
+      for (let start = 0; start < ITEMS; start += 200) {
+        await writer.batch(
+          all.slice(start, start + 200).map((n) => {
+            const value = { text: `${TEXT} ${n % 100 === 7 ? 'elephant' : 'bread'}`, n }
+            return { type: 'put', namespace: ['notes', 'all'], key: `item ${n}`, value } as const
+          }),
+        )
+      }
+    })
+    after(() => writer.close())
+
+    test('and reads only candidates in another process', async () => {
+      assert.equal((await keysOf(writer, 'elephant')).length, 10)
+      const other = open()
+      const before = await received(other)
+      assert.equal((await keysOf(other, 'elephant')).length, 10)
+      const bytes = (await received(other)) - before
+      assert.ok(bytes < (ITEMS * TEXT.length) / 20, `received ${bytes} bytes`)
+      await other.close()
+    })
+
+    test('and finds what was just put, but nothing that was replaced, deleted or has expired', async () => {
+      const other = open()
+      const place = [['notes', 'new'], 'k'] as const
+      await writer.put(...place, 'the giraffe')
+      assert.deepEqual(await keysOf(other, 'giraffe'), ['k'])
+      await writer.put(...place, 'the zebra')
+      assert.deepEqual([await keysOf(other, 'giraffe'), await keysOf(other, 'zebra')], [[], ['k']])
+      await writer.delete(...place)
+      await writer.put(['notes', 'new'], 'short', 'the leopard', { ttl: 1 })
+      await setTimeout(5)
+      assert.deepEqual([await keysOf(other, 'zebra'), await keysOf(other, 'leopard')], [[], []])
+      await other.close()
+    })
+
+    test('and takes further candidates until enough pass a filter', async () => {
+      assert.deepEqual(await keysOf(writer, 'shared', { filter: { n: 3 } }), ['item 3'])
+      assert.deepEqual(await keysOf(writer, 'elephant', { filter: { n: 3 } }), [])
+    })
+
+    test('and finds the oldest of more than 20 000, once their words were added', async () => {
+      const store = new StateStore({ path: 'very-many', storage: server.url })
+      await store.put(['notes'], 'oldest', 'the elephant')
+      // Written with SQL, because a call for each takes long.
+      server.sql(`INSERT INTO agent_context.document (store, namespace, key, sequence, nonce, created_at, updated_at, kind, media_type, length, value)
+        SELECT d.store, d.namespace, convert_to('item ' || n, 'UTF8'), n, 1, d.created_at, d.updated_at, d.kind, d.media_type, 7, convert_to('"bread"', 'UTF8')
+        FROM agent_context.document AS d, generate_series(2, 20500) AS n
+        WHERE d.store = (SELECT store FROM agent_context.document_store WHERE name = '/very-many');
+        UPDATE agent_context.document_store SET sequence = 20500 WHERE name = '/very-many'`)
+      assert.deepEqual(await keysOf(store, 'elephant'), [])
+      assert.deepEqual(await keysOf(store, 'elephant'), ['oldest'])
+      await store.close()
+    })
   })
 
   test('is backed up by the tools of the database', async () => {

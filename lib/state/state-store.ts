@@ -201,7 +201,7 @@ export class StateStore {
 
   /**
    * Finds the items below a prefix that match a query best, best first, by the words of their keys, of JSON values, and of bytes
-   * that are UTF-8 text. Searches the 20 000 most recently written items, up to 64 MiB of text.
+   * that are UTF-8 text. Searches the 20 000 most recently written items, up to 64 MiB of text; in a database, all items.
    */
   async search(prefix: readonly string[], query: string, options?: StateSearchOptions | null): Promise<StateHit[]> {
     const below = checkPrefix(prefix, 'prefix')

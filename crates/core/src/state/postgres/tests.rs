@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
+mod searches;
+
 use std::time::{Duration, Instant};
 
 use database::{Database, Settings, SettingsOptions};
@@ -21,12 +23,13 @@ use crate::{
 fn open_at(url: &str, name: &str, max_changes: i64, process: u64) -> Arc<State> {
     let timeout = Some(Duration::from_millis(20_000 + process));
     let options = SettingsOptions { timeout, ..SettingsOptions::default() };
-    State::new(SharedStateOptions {
+    let options = SharedStateOptions {
         database: Database::open(Settings::parse(url, options).unwrap()),
         name: name.to_owned(),
         max_value_bytes: 64 << 20,
         max_changes,
-    })
+    };
+    State::new(options, Debug::default())
 }
 
 fn open(server: &Server, name: &str, process: u64) -> Arc<State> {
@@ -114,6 +117,10 @@ async fn a_real_server() {
     long_values_come_back_and_leave_no_chunk_behind(&server).await;
     pages_join_in_either_order(&server).await;
     expired_items_are_absent_and_swept(&server).await;
+    searches::searches_find_by_the_index_what_is_committed(&server).await;
+    searches::replaced_removed_and_expired_items_are_no_hits(&server).await;
+    searches::a_selective_filter_loses_nothing(&server).await;
+    searches::a_role_that_may_not_write_searches_without_the_index(&server).await;
     watchers_see_each_change_of_other_processes_once(&server).await;
     positions_expire(&server).await;
     cut_connections_leave_no_half_call(&server).await;
