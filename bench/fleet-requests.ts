@@ -108,7 +108,12 @@ export async function measureRange({ url }: Measured, bucket: BucketProxy | unde
   const contextDir = bucket === undefined ? '/range' : '/range-in-bucket'
   const blobs: BlobsOptions | undefined = bucket && { url: `s3://${BUCKET}/range`, endpoint: bucket.endpoint }
   const where = { contextDir, ...(blobs === undefined ? {} : { blobs }) }
-  const manager = new ContextManager({ storage: url, ...where, redaction: false, retention: { maxResultBytes: 2 * LONG } })
+  const manager = new ContextManager({
+    storage: url,
+    ...where,
+    redaction: false,
+    retention: { maxResultBytes: 2 * LONG },
+  })
   const line = 'a line of a long text, which has 50 characters in all\n'
   const path = await manager.saveContext('tool', {}, line.repeat(Math.ceil(LONG / line.length)))
   const before = bucket?.counts()
