@@ -74,6 +74,9 @@ pub(super) async fn searches_find_by_the_index_what_is_committed(server: &Server
     assert_eq!(found(&other, "kubernetex").await, ["car"]);
     assert!(found(&other, "erase").await.is_empty(), "a synonym finds nothing by itself");
     assert!(found(&other, "absent").await.is_empty());
+    // The search below a shorter prefix adds rows that the longer prefix does not know of.
+    assert_eq!(keys(&other, search(&[], "vehicle")).await, ["car"]);
+    assert_eq!(found(&other, "vehicle").await, ["car"], "once");
     assert!(found(&other, "the").await.is_empty(), "stop words alone find nothing");
 }
 
