@@ -39,7 +39,7 @@ fn key(number: usize) -> String {
 async fn fill(state: &State) {
     for batch in (0..ITEMS).collect::<Vec<_>>().chunks(200) {
         let item = |number: &usize| {
-            let topic = if number % 10 == 0 { "tea" } else { "bread" };
+            let topic = if number.is_multiple_of(10) { "tea" } else { "bread" };
             Operation::Put(put(
                 &key(*number),
                 &format!("{{\"text\":\"shared {topic} own{number}\"}}"),
