@@ -88,7 +88,8 @@ macro_rules! listed {
 const FIND: &str = database::candidates!(
     "document_terms",
     "sequence",
-    listed!("$8", "$9", "$10"),
+    // Of another prefix's searches, there may be rows of later items, which a search reads in any case.
+    concat!(listed!("$8", "$9", "$10"), " AND t.sequence <= $11"),
     "EXISTS (SELECT 1 FROM {schema}.document AS d WHERE d.store = $8 AND d.sequence = b.id)"
 );
 const VOCABULARY: &str =
@@ -223,7 +224,7 @@ impl Extent {
         let tokens: u64 = self.fields.iter().map(|(tokens, _)| tokens).sum();
         let mean = tokens as f64 / self.documents.max(1) as f64;
         let parameters = asked(&tag(store), &terms, self.documents, mean, page);
-        let parameters = with_prefix(parameters.id(store.id), listing);
+        let parameters = with_prefix(parameters.id(store.id), listing).number(self.latest);
         let rows = transaction.statement(FIND, &parameters).await?;
         Candidates::read(&terms, &rows)
     }

@@ -39,7 +39,7 @@ fn key(number: usize) -> String {
 async fn fill(state: &State) {
     for batch in (0..ITEMS).collect::<Vec<_>>().chunks(200) {
         let item = |number: &usize| {
-            let topic = if number % 10 == 0 { "tea" } else { "bread" };
+            let topic = if number.is_multiple_of(10) { "tea" } else { "bread" };
             Operation::Put(put(
                 &key(*number),
                 &format!("{{\"text\":\"shared {topic} own{number}\"}}"),
@@ -74,6 +74,9 @@ pub(super) async fn searches_find_by_the_index_what_is_committed(server: &Server
     assert_eq!(found(&other, "kubernetex").await, ["car"]);
     assert!(found(&other, "erase").await.is_empty(), "a synonym finds nothing by itself");
     assert!(found(&other, "absent").await.is_empty());
+    // The search below a shorter prefix adds rows that the longer prefix does not know of.
+    assert_eq!(keys(&other, search(&[], "vehicle")).await, ["car"]);
+    assert_eq!(found(&other, "vehicle").await, ["car"], "once");
     assert!(found(&other, "the").await.is_empty(), "stop words alone find nothing");
 }
 
