@@ -35,6 +35,8 @@ mod directory_index;
 mod directory_view;
 mod embedding;
 mod file_head;
+mod file_terms;
+mod file_text;
 mod filter;
 mod find;
 mod forget;

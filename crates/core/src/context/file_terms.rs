@@ -1,0 +1,108 @@
+//! Adds the terms of context files to the index of a database. Saves do not: the first search that needs them does, for
+//! the files of all sessions, and later ones for the files that are new.
+
+use std::sync::Arc;
+
+use storage::{Coverage, FileError, FileTerms, FileWithoutTerms, TermsOfFile};
+use text_index::Analysed;
+
+use super::{
+    beginnings::Beginnings,
+    directory_index::{DirectoryIndex, SUFFIX, is_own},
+    file_head::{NoHead, skipped},
+    file_text::{FileText, READ},
+    session::Session,
+    stored_text::StoredText,
+};
+use crate::error::Result;
+
+/// The files that are looked for at once.
+const FILES: usize = 1000;
+/// The bytes of terms that are added at once.
+const BYTES: usize = 1024 * 1024;
+
+/// Adds the terms of all files that have none. Contexts of other sessions that are read for that are offered to the index.
+///
+/// # Errors
+/// The file system's.
+pub(super) async fn add_missing(
+    session: &Arc<Session>,
+    terms: &dyn FileTerms,
+    index: &DirectoryIndex,
+) -> std::result::Result<(), FileError> {
+    let directory = session.directory.path();
+    let file_system = session.directory.file_system.as_ref();
+    let root = file_system.canonical(directory).await?;
+    loop {
+        let missing = terms.missing(directory, SUFFIX, FILES).await?;
+        let count = missing.len();
+        let entries = missing.iter().map(|file| &file.entry);
+        let mut beginnings = Beginnings::new(file_system, &root, entries, READ);
+        let (mut read, mut bytes, mut added) = (Vec::new(), 0, 0);
+        for file in missing {
+            // Lets other tasks run; a cancelled search stops here.
+            tokio::task::yield_now().await;
+            let Some(found) = terms_of(session, index, &mut beginnings, file).await? else {
+                continue;
+            };
+            bytes += found.terms.iter().map(String::len).sum::<usize>();
+            read.push(found);
+            if bytes > BYTES {
+                added += terms.add(directory, std::mem::take(&mut read)).await?;
+                bytes = 0;
+            }
+        }
+        if !read.is_empty() {
+            added += terms.add(directory, read).await?;
+        }
+        // Files that cannot be read now are tried again by the next search.
+        if count < FILES || added == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// The terms of a file; `None` if it was removed.
+async fn terms_of(
+    session: &Arc<Session>,
+    index: &DirectoryIndex,
+    beginnings: &mut Beginnings<'_>,
+    FileWithoutTerms { entry, id }: FileWithoutTerms,
+) -> std::result::Result<Option<TermsOfFile>, FileError> {
+    let is_own = is_own(session, &entry.name);
+    if is_own && let Some(text) = in_memory(session, &entry.name) {
+        return Ok(Some(of_text(id, &text)));
+    }
+    let text = match FileText::read(beginnings, &entry).await {
+        Ok(text) => text,
+        Err(NoHead::Unreadable(error)) if error.is_not_found() => return Ok(None),
+        Err(NoHead::Unreadable(error)) => return Err(error),
+        Err(NoHead::NoRecord(reason)) => {
+            skipped(&session.debug, &session.directory.path_of(&entry.name), reason.reason());
+            let (terms, lengths) = (Vec::new(), Vec::new());
+            return Ok(Some(TermsOfFile { id, coverage: Coverage::None, terms, lengths }));
+        }
+    };
+    let terms = of_text(id, &text);
+    if !is_own {
+        index.offer(&entry, text);
+    }
+    Ok(Some(terms))
+}
+
+/// A context of this session whose record is in memory.
+fn in_memory(session: &Session, name: &str) -> Option<FileText> {
+    let pointer = session.pointers.get(session.pointers.recognise(name)?)?;
+    let text = StoredText::of_held(session.pointers.cached(name)?)?;
+    Some(FileText::of_stored(pointer, &text))
+}
+
+fn of_text(id: u128, text: &FileText) -> TermsOfFile {
+    let analysed = text.with_document(|document| Analysed::new(0, document));
+    TermsOfFile {
+        id,
+        coverage: if text.is_partial { Coverage::Part } else { Coverage::Whole },
+        terms: analysed.terms().map(str::to_owned).collect(),
+        lengths: analysed.lengths().to_vec(),
+    }
+}
