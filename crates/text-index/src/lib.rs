@@ -22,6 +22,7 @@
 //! - *level*: an upper bound of what a posting adds to a score, relative to the statistics of its segment.
 //! - *question*: a query whose ranking also uses the order of its words ([`Question`]).
 //! - *announced document*: one whose short fields are indexed and whose long text follows ([`LateText`]).
+//! - *collection*: the documents whose statistics scores depend on; a search may rank only some of them ([`Collection`]).
 //! - *verdict*: what an index can decide about a query condition for a document: it holds, it does not, or the text
 //!   must be read.
 
@@ -43,7 +44,7 @@ pub use highlight::snippets::{FieldText, Snippet};
 pub use index::analysed::Analysed;
 pub use index::announced::{Announced, LateText};
 pub use index::batch::Batch;
-pub use index::fields::Document;
+pub use index::fields::{Document, Lengths};
 pub use index::inverted_index::Index;
 pub use index::sequences::Sequences;
 pub use index::stored_segment::StoredSegment;
@@ -56,7 +57,9 @@ pub use query::ranking::PlanRanking;
 pub use query::search_syntax::{Excluded, SearchSyntax, SyntaxError};
 pub use query::text_search::{Examined, Field, SnippetBounds, StoredTexts, TextSearch};
 pub use query::verifier::Verifier;
+pub use query::wanted::WantedTerm;
 pub use scoring::boosts::{Boosts, Scored, boost, recency_of_others};
+pub use scoring::collection::Collection;
 pub use scoring::explain::TermMatch;
 pub use scoring::nearness::{add_nearness, fuse, nearness};
 pub use scoring::ranked::{Hit, Ranked, RankedList, Which};

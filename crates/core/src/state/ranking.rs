@@ -96,7 +96,7 @@ impl Candidates {
             .as_ref()
             .and_then(|question| question.nearness(embedded.iter().copied().map(Some)));
         let most = near.is_none().then_some(question.limit);
-        let ranked = Index::rank_analysed(&question.query, analysed, most).hits.into_iter();
+        let ranked = Index::rank_analysed(&question.query, analysed, None, most).hits.into_iter();
         let ranked = ranked.filter_map(|hit| Some((i64::try_from(hit.sequence).ok()?, hit.score)));
         let Some(near) = near else { return ranked.collect() };
         let positions: FxHashMap<i64, usize> = sequences

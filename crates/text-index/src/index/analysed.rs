@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::index::fields::Document;
+use crate::index::facts::is_fact;
+use crate::index::fields::{Document, Lengths};
 use crate::index::inverted_index::Index;
 use crate::index::tail::TailDocument;
 use crate::index::view::View;
 use crate::query::free_text::Query;
+use crate::scoring::collection::Collection;
 use crate::scoring::ranked::{Hit, RankedList};
 use crate::scoring::search::search;
 
@@ -26,23 +28,39 @@ impl Analysed {
     pub fn bytes(&self) -> usize {
         size_of::<TailDocument>() + self.0.terms.bytes()
     }
+
+    /// The distinct terms, for an index elsewhere.
+    pub fn terms(&self) -> impl Iterator<Item = &str> {
+        self.0.terms.iter().map(|(_, term, _)| term).filter(|term| !is_fact(term))
+    }
+
+    /// The number of terms in each field.
+    #[must_use]
+    pub fn lengths(&self) -> &Lengths {
+        &self.0.terms.lengths
+    }
 }
 
 impl Index {
     /// Ranks documents as a collection of their own. Their sequences must differ. Returns the best of those that share
-    /// a term with the query, as [`Index::search`] does. The scores depend on these documents only.
+    /// a term with the query, as [`Index::search`] does. The scores depend on these documents only, or on the statistics
+    /// of the collection of which they are a part.
     #[must_use]
     pub fn rank_analysed(
         query: &Query,
         documents: Vec<Analysed>,
+        collection: Option<Arc<Collection>>,
         limit: Option<usize>,
     ) -> RankedList<Hit> {
-        search(&View::of(documents.into_iter().map(|document| document.0)), query, limit)
+        let view = View::of(documents.into_iter().map(|document| document.0));
+        search(&view.within(collection), query, limit)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::Which;
 
@@ -84,11 +102,74 @@ mod tests {
                 })
                 .collect();
             let found = |limit| -> Vec<(u64, f32)> {
-                let hits = Index::rank_analysed(&query, analysed.clone(), limit).hits;
+                let hits = Index::rank_analysed(&query, analysed.clone(), None, limit).hits;
                 hits.iter().map(|hit| (hit.sequence, hit.score)).collect()
             };
             assert_eq!(found(None), expected, "{text}");
             assert_eq!(found(Some(1)), expected.get(..1).unwrap_or_default(), "{text}");
         }
+    }
+
+    /// The statistics of documents, as they are counted elsewhere.
+    fn collection_of(documents: &[Analysed]) -> Collection {
+        let field = |number: usize| {
+            let lengths = documents.iter().map(|document| u64::from(document.lengths()[number]));
+            (lengths.clone().sum(), lengths.filter(|length| *length > 0).count() as u64)
+        };
+        let mut collection =
+            Collection::new(documents.len() as u64, (0..documents[0].lengths().len()).map(field));
+        for term in documents.iter().flat_map(Analysed::terms) {
+            let containing = documents.iter().filter(|other| other.terms().any(|own| own == term));
+            collection.set_containing(term, containing.count() as u64);
+        }
+        collection
+    }
+
+    proptest! {
+        #[test]
+        fn the_statistics_of_the_ranked_documents_change_nothing_and_hold_for_some_of_them(
+            texts in prop::collection::vec(
+                prop::collection::vec(prop::sample::select(&["tea", "teapot", "bread", "car", "who", "loginForm", "butter"][..]), 0..12),
+                1..12,
+            ),
+            query in prop::collection::vec(prop::sample::select(&["tea", "bred", "car", "form", "vehicle", "butter"][..]), 1..4),
+            picked in any::<u16>(),
+        ) {
+            let analysed: Vec<Analysed> = (0..)
+                .zip(&texts)
+                .map(|(sequence, words)| {
+                    let (name, result) = words.split_at(words.len() / 4);
+                    let (name, result) = (name.join(" "), result.join(" "));
+                    Analysed::new(sequence, &Document { name: &name, result: &result, ..Document::default() })
+                })
+                .collect();
+            let query = Query::parse(&query.join(" "));
+            let collection = Arc::new(collection_of(&analysed));
+            let ranked = |documents: &[Analysed], collection: Option<&Arc<Collection>>| -> Vec<(u64, f32)> {
+                let hits = Index::rank_analysed(&query, documents.to_vec(), collection.map(Arc::clone), None).hits;
+                hits.iter().map(|hit| (hit.sequence, hit.score)).collect()
+            };
+            let all = ranked(&analysed, None);
+            prop_assert_eq!(&ranked(&analysed, Some(&collection)), &all);
+            // Candidates contain all terms by which documents are found.
+            let wanted = query.wanted();
+            let is_replaced = wanted.iter().any(|term| !analysed.iter().any(|one| one.terms().any(|own| *own == *term.text)));
+            let is_picked = |sequence: u64| picked >> (sequence % 16) & 1 == 1;
+            let some: Vec<Analysed> = (0..).zip(&analysed).filter(|(sequence, _)| is_picked(*sequence)).map(|(_, one)| one.clone()).collect();
+            if !is_replaced {
+                let expected: Vec<(u64, f32)> = all.into_iter().filter(|(sequence, _)| is_picked(*sequence)).collect();
+                prop_assert_eq!(ranked(&some, Some(&collection)), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn facts_are_no_terms() {
+        let arguments = format!("{}Caroline", Document::BEFORE_STRING);
+        let document = Document { arguments: &arguments, result: "error", ..Document::default() };
+        let analysed = Analysed::new(1, &document);
+        let mut terms: Vec<&str> = analysed.terms().collect();
+        terms.sort_unstable();
+        assert_eq!(terms, ["carolin", "error"]);
     }
 }

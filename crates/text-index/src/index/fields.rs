@@ -106,7 +106,7 @@ pub(crate) const FIELD_COUNT: usize = FIELDS.len();
 pub(crate) const DOCUMENT_FIELDS: usize = 4;
 
 /// The number of tokens in each field of one document.
-pub(crate) type Lengths = [u16; FIELD_COUNT];
+pub type Lengths = [u16; FIELD_COUNT];
 
 #[cfg(test)]
 mod tests {

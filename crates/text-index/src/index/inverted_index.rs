@@ -15,10 +15,10 @@ use crate::index::view::View;
 use crate::query::free_text::Query;
 use crate::query::question::Question;
 use crate::scoring::boosts::Boosts;
-use crate::scoring::explain::{TermMatch, explain, explain_best};
+use crate::scoring::explain::{TermMatch, explain};
 use crate::scoring::question_ranking;
 use crate::scoring::ranked::{Hit, Ranked, RankedList, Which};
-use crate::scoring::search::{TermStatistics, rank, rank_best, search, statistics};
+use crate::scoring::search::{rank, search};
 use crate::scoring::top_ranking::{self, Candidates, TopList};
 
 /// Number of full tails that may wait for [`Index::maintain`]. With more, the next addition does its work.
@@ -263,7 +263,7 @@ impl Index {
         Self::view_of(&[self])
     }
 
-    /// The view of a query. The announced documents are read first: those that are completed meanwhile are in the
+    /// The view of a query on the documents of several indexes, which must have no sequence in common. The announced documents are read first: those that are completed meanwhile are in the
     /// snapshot.
     pub(crate) fn view_of(indexes: &[&Self]) -> View {
         let mut view = View::default();
@@ -279,33 +279,6 @@ impl Index {
         let lists = self.announced.load();
         let announced = lists.iter().flat_map(|list| list.iter());
         announced.filter(|announced| !announced.document.is_removed()).map(Arc::clone).collect()
-    }
-
-    /// As [`Index::rank`], for the documents of several indexes as one collection, and returns only the best. The
-    /// indexes must have no sequence in common.
-    pub(crate) fn rank_together(
-        indexes: &[&Self],
-        query: &Query,
-        limit: Option<usize>,
-        known: &dyn Fn(u64) -> bool,
-        foreign: &[Document<'_>],
-    ) -> RankedList<Ranked> {
-        rank_best(&Self::view_of(indexes), query, limit, known, foreign)
-    }
-
-    /// The contributions of the query's terms to the scores that [`Index::rank_together`] computes, largest first.
-    pub(crate) fn explain_together(
-        indexes: &[&Self],
-        query: &Query,
-        documents: &[Which],
-        foreign: &[Document<'_>],
-    ) -> Vec<Vec<TermMatch>> {
-        explain_best(&Self::view_of(indexes), query, documents, foreign)
-    }
-
-    /// For each term of a query, its statistics in several indexes as one collection.
-    pub(crate) fn statistics(indexes: &[&Self], query: &Query) -> Vec<TermStatistics> {
-        statistics(&Self::view_of(indexes), query)
     }
 
     /// For each document, what each term of the query contributes to its score, the largest contribution first.

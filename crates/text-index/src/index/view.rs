@@ -9,6 +9,7 @@ use crate::index::document_terms::DocumentTerms;
 use crate::index::maintenance::Snapshot;
 use crate::index::segment::Segment;
 use crate::index::tail::{Tail, TailDocument};
+use crate::scoring::collection::Collection;
 
 /// Maximum bytes of deferred text that a query reads to see announced documents completely. This bounds the time of a
 /// query.
@@ -24,12 +25,24 @@ pub(crate) struct View {
     tails: Vec<Arc<Tail>>,
     /// Documents that are in no index.
     analysed: Vec<Arc<TailDocument>>,
+    /// The statistics of a collection of which these documents are a part.
+    collection: Option<Arc<Collection>>,
 }
 
 impl View {
     /// A view of documents that are in no index.
     pub(crate) fn of(documents: impl Iterator<Item = Arc<TailDocument>>) -> Self {
         Self { analysed: documents.collect(), ..Self::default() }
+    }
+
+    /// The view with the statistics of a collection of which its documents are a part.
+    pub(crate) fn within(self, collection: Option<Arc<Collection>>) -> Self {
+        Self { collection, ..self }
+    }
+
+    /// The statistics to rank by, if they are not those of the documents.
+    pub(crate) fn collection(&self) -> Option<&Collection> {
+        self.collection.as_deref()
     }
 
     /// Adds an index. Its sequences must differ from those of the others.

@@ -17,3 +17,4 @@ pub(crate) mod similar;
 pub(crate) mod text_search;
 pub(crate) mod unindexed;
 pub(crate) mod verifier;
+pub(crate) mod wanted;

@@ -48,6 +48,28 @@ impl Prefix {
         Self { text, shorter, rule }
     }
 
+    /// The beginning of terms of words with this prefix, and shorter terms that such words may have.
+    pub(crate) fn wanted(&self) -> (Box<str>, Vec<Box<str>>) {
+        match self.rule {
+            PrefixRule::Completions => (self.text.as_str().into(), self.shorter.clone()),
+            PrefixRule::Stems => {
+                let prefix = self.joined();
+                let stems = prefix
+                    .char_indices()
+                    .map(|(end, _)| end)
+                    .filter(|end| *end >= MINIMUM_STEM && end + MAXIMUM_SUFFIX >= prefix.len());
+                let stems = stems.filter_map(|end| Some(Box::from(prefix.get(..end)?)));
+                let terms = stems.chain(whole_terms(&prefix)).collect();
+                (prefix.into(), terms)
+            }
+        }
+    }
+
+    /// The prefix without the characters that join the pieces of identifiers.
+    fn joined(&self) -> String {
+        self.text.to_lowercase().replace(['_', '-'], "")
+    }
+
     /// The terms of the collection that a word with this prefix may have.
     pub(crate) fn expand(&self, having: &Having<'_>) -> Vec<Box<str>> {
         let mut counts: FxHashMap<&str, usize> = FxHashMap::default();
@@ -59,7 +81,7 @@ impl Prefix {
                 shorter.filter(|term| having.has_term(term)).cloned().collect()
             }
             PrefixRule::Stems => {
-                let prefix = self.text.to_lowercase().replace(['_', '-'], "");
+                let prefix = self.joined();
                 having.for_each_term(|term, documents| {
                     let is_stem = term.len() >= MINIMUM_STEM
                         && term.len() + MAXIMUM_SUFFIX >= prefix.len()
@@ -68,8 +90,7 @@ impl Prefix {
                         count(term, documents);
                     }
                 });
-                let whole = Query::builder().text(&prefix, 1.0).build();
-                whole.terms().iter().map(|term| term.text.clone()).collect()
+                whole_terms(&prefix)
             }
         };
         let mut terms: Vec<(usize, &str)> =
@@ -78,6 +99,12 @@ impl Prefix {
         let terms = terms.into_iter().take(MAXIMUM_TERMS).map(|(_, term)| Box::from(term));
         terms.chain(more).collect()
     }
+}
+
+/// The terms of a prefix as a word.
+fn whole_terms(prefix: &str) -> Vec<Box<str>> {
+    let whole = Query::builder().text(prefix, 1.0).build();
+    whole.terms().iter().map(|term| term.text.clone()).collect()
 }
 
 #[cfg(test)]

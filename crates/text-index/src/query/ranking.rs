@@ -1,10 +1,16 @@
 //! Ranks documents by the words, phrases and prefixes of an OR query. Prefixes are expanded to terms of the index.
 
+use std::sync::Arc;
+
 use crate::index::fields::Document;
 use crate::index::inverted_index::Index;
+use crate::index::view::View;
 use crate::query::free_text::Query;
 use crate::query::plan::{QueryPlan, Words};
+use crate::scoring::collection::Collection;
+use crate::scoring::explain::{TermMatch, explain_best};
 use crate::scoring::ranked::{RankedList, Which};
+use crate::scoring::search::{TermStatistics, rank_best, statistics};
 
 /// Minimum number of documents to rank; a smaller limit saves no time.
 const LEAST_RANKED: usize = 64;
@@ -15,6 +21,7 @@ pub struct PlanRanking {
     pub(crate) query: Query,
     /// The terms to which each prefix expands.
     pub(crate) expansions: Vec<Vec<Box<str>>>,
+    collection: Option<Arc<Collection>>,
 }
 
 impl QueryPlan {
@@ -24,7 +31,11 @@ impl QueryPlan {
     pub fn ranking(&self, indexes: &[&Index]) -> PlanRanking {
         let query = match &self.words {
             Words::All { .. } => {
-                return PlanRanking { query: Query::parse(""), expansions: Vec::new() };
+                return PlanRanking {
+                    query: Query::parse(""),
+                    expansions: Vec::new(),
+                    collection: None,
+                };
             }
             Words::Any { query, .. } => query,
         };
@@ -36,11 +47,42 @@ impl QueryPlan {
             })
         };
         let query = query.with_own_terms(expansions.iter().flatten().cloned());
-        PlanRanking { query, expansions }
+        PlanRanking { query, expansions, collection: None }
     }
 }
 
 impl PlanRanking {
+    /// The ranking by the statistics of a collection of which the indexes have only a part.
+    #[must_use]
+    pub fn within(self, collection: Collection) -> Self {
+        Self { collection: Some(Arc::new(collection)), ..self }
+    }
+
+    /// The statistics of indexes as one collection, for the terms of this ranking.
+    #[must_use]
+    pub fn collection_of(&self, indexes: &[&Index]) -> Collection {
+        Collection::of_indexes(indexes, &self.query)
+    }
+
+    fn view(&self, indexes: &[&Index]) -> View {
+        Index::view_of(indexes).within(self.collection.clone())
+    }
+
+    /// The statistics of the terms, in order.
+    pub(crate) fn statistics(&self, indexes: &[&Index]) -> Vec<TermStatistics> {
+        statistics(&self.view(indexes), &self.query).1
+    }
+
+    /// The contributions of the terms to the scores of documents, largest first.
+    pub(crate) fn explain(
+        &self,
+        indexes: &[&Index],
+        documents: &[Which],
+        foreign: &[Document<'_>],
+    ) -> Vec<Vec<TermMatch>> {
+        explain_best(&self.view(indexes), &self.query, documents, foreign)
+    }
+
     /// The documents that contain any of the terms, best first.
     pub(crate) fn rank(
         &self,
@@ -49,7 +91,7 @@ impl PlanRanking {
         accepts: &dyn Fn(u64) -> bool,
     ) -> RankedList<(u64, f32)> {
         let RankedList { maximum, hits } =
-            Index::rank_together(indexes, &self.query, limit, accepts, &[]);
+            rank_best(&self.view(indexes), &self.query, limit, accepts, &[]);
         let known = hits.into_iter().filter_map(|hit| match hit.which {
             Which::Known(sequence) => Some((sequence, hit.score)),
             Which::Foreign(_) => None,
@@ -86,7 +128,7 @@ impl PlanRanking {
         documents: &[Document<'_>],
     ) -> RankedList<(usize, f32)> {
         let RankedList { maximum, hits } =
-            Index::rank_together(indexes, &self.query, None, &|_| false, documents);
+            rank_best(&self.view(indexes), &self.query, None, &|_| false, documents);
         let foreign = hits.into_iter().filter_map(|hit| match hit.which {
             Which::Foreign(position) => Some((position, hit.score)),
             Which::Known(_) => None,

@@ -17,6 +17,7 @@ use crate::query::ranking::PlanRanking;
 use crate::query::search_syntax::SearchSyntax;
 use crate::query::similar::similar_terms;
 use crate::query::verifier::Verifier;
+use crate::scoring::collection::Collection;
 use crate::scoring::explain::TermMatch;
 use crate::scoring::ranked::{RankedList, Which};
 use crate::scoring::search::TermStatistics;
@@ -118,6 +119,20 @@ impl TextSearch {
         search
     }
 
+    /// The search by the statistics of a collection of which the indexes have only a part, such as candidates.
+    #[must_use]
+    pub fn within(self, collection: Collection, indexes: &[&Index]) -> Self {
+        let mut search = Self { ranking: self.ranking.within(collection), ..self };
+        search.weigh(indexes);
+        search
+    }
+
+    /// The statistics of indexes as one collection, for the terms of this search.
+    #[must_use]
+    pub fn collection_of(&self, indexes: &[&Index]) -> Collection {
+        self.ranking.collection_of(indexes)
+    }
+
     /// A search for terms that may be meant by those words of the query that occur neither in the indexes nor in the
     /// examined texts. `None` if there are no such words or no similar terms.
     #[must_use]
@@ -198,11 +213,10 @@ impl TextSearch {
         documents: &[Document<'_>],
     ) -> Vec<Vec<TermMatch>> {
         let known: Vec<Which> = sequences.iter().copied().map(Which::Known).collect();
-        let mut explained = Index::explain_together(indexes, &self.ranking.query, &known, &[]);
+        let mut explained = self.ranking.explain(indexes, &known, &[]);
         if !documents.is_empty() {
             let foreign: Vec<Which> = (0..documents.len()).map(Which::Foreign).collect();
-            let query = &self.ranking.query;
-            explained.extend(Index::explain_together(indexes, query, &foreign, documents));
+            explained.extend(self.ranking.explain(indexes, &foreign, documents));
         }
         explained
     }
@@ -308,7 +322,7 @@ impl TextSearch {
     /// Takes the weights of the query's parts from the statistics of the collection.
     fn weigh(&mut self, indexes: &[&Index]) {
         let query = &self.ranking.query;
-        let statistics = Index::statistics(indexes, query);
+        let statistics = self.ranking.statistics(indexes);
         let of = |term: &str| {
             let number = query.number_of(term);
             number.and_then(|number| statistics.get(number)).copied().unwrap_or_default()

@@ -3,6 +3,7 @@
 pub(crate) mod accumulator;
 pub(crate) mod best;
 pub(crate) mod boosts;
+pub(crate) mod collection;
 mod document_bounds;
 pub(crate) mod explain;
 pub(crate) mod factors;

@@ -25,6 +25,17 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
+    /// The statistics of so many documents; `fields` has the sum of the lengths of each field, and the number of documents
+    /// in which it is not empty.
+    pub(crate) fn new(documents: u64, fields: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut totals = Self { documents, ..Self::default() };
+        let sums = totals.tokens.iter_mut().zip(&mut totals.filled);
+        for ((tokens, filled), (sum, count)) in sums.zip(fields) {
+            (*tokens, *filled) = (sum, count);
+        }
+        totals
+    }
+
     pub(crate) fn add(&mut self, lengths: &Lengths) {
         self.documents += 1;
         for ((tokens, filled), length) in self.tokens.iter_mut().zip(&mut self.filled).zip(lengths)

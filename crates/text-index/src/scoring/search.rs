@@ -75,8 +75,8 @@ pub(crate) struct TermStatistics {
     pub(crate) documents: usize,
 }
 
-/// The statistics of the query's terms, in order.
-pub(crate) fn statistics(view: &View, query: &Query) -> Vec<TermStatistics> {
+/// The statistics of the collection, and of the query's terms, in order.
+pub(crate) fn statistics(view: &View, query: &Query) -> (Totals, Vec<TermStatistics>) {
     let evaluation = Evaluation::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()), &[]);
     let mut terms = vec![TermStatistics::default(); query.terms().len()];
     for WeightedTerm { number, weight, .. } in evaluation.weighted_terms() {
@@ -85,7 +85,7 @@ pub(crate) fn statistics(view: &View, query: &Query) -> Vec<TermStatistics> {
             *slot = TermStatistics { maximum, documents };
         }
     }
-    terms
+    (evaluation.totals, terms)
 }
 
 /// A document outside segments that contains a query term.
@@ -165,14 +165,16 @@ impl<'a> Evaluation<'a> {
         let mut evaluation = Self {
             view,
             factors,
-            totals: Totals::default(),
+            totals: view.collection().map(|collection| *collection.totals()).unwrap_or_default(),
             postings: Vec::with_capacity(segments.len() * terms.len()),
             loose: Vec::new(),
             frequencies: Vec::new(),
             terms,
         };
         for segment in segments {
-            evaluation.totals.add_all(segment.totals());
+            if view.collection().is_none() {
+                evaluation.totals.add_all(segment.totals());
+            }
             let terms = evaluation.terms.iter();
             evaluation.postings.extend(terms.map(|term| segment.postings(term.hash, &term.text)));
         }
@@ -208,7 +210,9 @@ impl<'a> Evaluation<'a> {
     }
 
     fn add_loose(&mut self, document: Loose, found: &[Frequencies], factor: impl FnOnce() -> f32) {
-        self.totals.add(&document.lengths);
+        if self.view.collection().is_none() {
+            self.totals.add(&document.lengths);
+        }
         if !found.iter().all(|frequencies| frequencies.is_empty()) {
             self.loose.push(Loose { factor: factor(), ..document });
             self.frequencies.extend_from_slice(found);
@@ -306,7 +310,11 @@ impl<'a> Evaluation<'a> {
         let of_term = self.postings.iter().skip(number).step_by(self.terms.len().max(1));
         let in_segments: usize = of_term.map(|postings| postings.len()).sum();
         let loose = self.frequencies.iter().skip(number).step_by(self.terms.len().max(1));
-        in_segments + loose.filter(|frequencies| !frequencies.is_empty()).count()
+        let ranked = in_segments + loose.filter(|frequencies| !frequencies.is_empty()).count();
+        match (self.view.collection(), self.terms.get(number)) {
+            (Some(collection), Some(term)) => collection.containing(&term.text, ranked),
+            _ => ranked,
+        }
     }
 
     /// The terms by maximum contribution, descending. The order is the same for all documents, so that equal documents
