@@ -45,7 +45,8 @@ pub use file_lock::{FileLock, LockError, LockGuard};
 pub use file_system::{
     Access, Children, Contents, Coverage, Disk, FileEntry, FileError, FileFuture, FileResult,
     FileSystem, FileSystemKind, FileTerms, FileWithoutTerms, FoundFiles, ListedFile, LocalDisk,
-    LockAttempt, OpenFile, Origin, Ownership, Payload, QueryTerm, TermQuery, TermsOfFile, Volume,
+    LockAttempt, OpenFile, Origin, Ownership, Payload, QueryTerm, SUFFIX_WITH_TERMS, TermQuery,
+    TermsOfFile, Volume,
 };
 pub use lease::{Lease, LiveSessions, Liveness, UnprovenLease, live_sessions};
 pub use leftovers::remove_leftovers;

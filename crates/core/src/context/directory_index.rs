@@ -9,7 +9,7 @@ use std::{
 };
 
 use rustc_hash::FxHashSet;
-use storage::{FileEntry, FileError, layout};
+use storage::{FileEntry, FileError, SUFFIX_WITH_TERMS, layout};
 use text_index::Index;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -24,8 +24,6 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// The suffix of the files that may be contexts.
-pub(super) const SUFFIX: &str = ".json";
 /// The first document id for contexts of others; the call numbers of a manager never reach it.
 pub(super) const FIRST_FOREIGN: u64 = 1 << 62;
 /// When this much text is indexed, only a little is indexed of each further context. Searches read what is not indexed.
@@ -357,7 +355,7 @@ async fn present(session: &Arc<Session>) -> Result<(HashMap<String, Found>, Path
     session.directory.check()?;
     let files = session.directory.list().await.map_err(|error| search_failed(session, error))?;
     for entry in files.entries {
-        if entry.name.ends_with(SUFFIX) && !is_own(session, &entry.name) {
+        if entry.name.ends_with(SUFFIX_WITH_TERMS) && !is_own(session, &entry.name) {
             present.insert(entry.name.clone(), Found::File(entry));
         }
     }

@@ -8,7 +8,7 @@ use text_index::Analysed;
 
 use super::{
     beginnings::Beginnings,
-    directory_index::{DirectoryIndex, SUFFIX, is_own},
+    directory_index::{DirectoryIndex, is_own},
     file_head::{NoHead, skipped},
     file_text::{FileText, READ},
     session::Session,
@@ -34,7 +34,7 @@ pub(super) async fn add_missing(
     let file_system = session.directory.file_system.as_ref();
     let root = file_system.canonical(directory).await?;
     loop {
-        let missing = terms.missing(directory, SUFFIX, FILES).await?;
+        let missing = terms.missing(directory, FILES).await?;
         let count = missing.len();
         let entries = missing.iter().map(|file| &file.entry);
         let mut beginnings = Beginnings::new(file_system, &root, entries, READ);

@@ -120,13 +120,13 @@ impl<'m> Narrowing<'m> {
 
     async fn ask(&mut self, count: usize) -> std::result::Result<(), NotNarrowed> {
         let directory = self.session.directory.path();
-        let FoundFiles { entries, files, fields, containing } =
+        let FoundFiles { entries, is_all, files, fields, containing } =
             self.terms.candidates(directory, &self.query, count).await?;
         self.asked = count;
-        self.is_all = entries.len() < count;
+        self.is_all = is_all;
         self.statistics = Statistics::new(files, fields);
         for (term, files) in self.query.any.iter().zip(containing) {
-            if !term.is_prefix {
+            if let Some(files) = files.filter(|_| !term.is_prefix) {
                 self.statistics.set_containing(&term.text, files);
             }
         }
@@ -177,6 +177,6 @@ fn query_of(search: &TextSearch) -> TermQuery {
         part: term.part,
         is_extra: term.is_synonym,
     });
-    let all = search.terms_of_phrases().into_iter().map(String::from);
+    let all = search.terms_of_phrases().into_iter().map(|term| vec![String::from(term)]);
     TermQuery { any: any.collect(), all: all.collect() }
 }

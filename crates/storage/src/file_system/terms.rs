@@ -3,7 +3,7 @@
 //! The index is a cache. A caller adds the terms of the files that have none before it asks for candidates; the file system removes
 //! the terms of a file together with the file.
 
-use std::path::Path;
+use std::{ops::RangeInclusive, path::Path};
 
 use super::{FileEntry, FileFuture};
 
@@ -58,10 +58,10 @@ pub struct QueryTerm {
 /// What candidates have to contain.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TermQuery {
-    /// Terms by which candidates are ordered. If `all` is empty, a candidate contains one of these.
+    /// Terms of which a candidate contains at least one, and by which candidates are ordered.
     pub any: Vec<QueryTerm>,
-    /// Terms that every candidate contains.
-    pub all: Vec<String>,
+    /// Of each of these lists, a candidate contains at least one term.
+    pub all: Vec<Vec<String>>,
 }
 
 /// The candidates for a query, and the statistics of the directory.
@@ -69,24 +69,29 @@ pub struct TermQuery {
 pub struct FoundFiles {
     /// The candidates, best first.
     pub entries: Vec<FileEntry>,
+    /// Whether there are no others.
+    pub is_all: bool,
     /// The number of files with terms.
     pub files: u64,
     /// For each field, the sum of its lengths and the number of files in which it is not empty.
     pub fields: Vec<(u64, u64)>,
-    /// The number of files that contain each term of [`TermQuery::any`], in its order.
-    pub containing: Vec<u64>,
+    /// The number of files that contain each term of [`TermQuery::any`], in its order; `None` for terms that were left out
+    /// because the query has many.
+    pub containing: Vec<Option<u64>>,
 }
 
-/// An index of the terms of files.
+/// The end of the names of files that may have terms.
+pub const SUFFIX_WITH_TERMS: &str = ".json";
+
+/// An index of the terms of files whose names end with [`SUFFIX_WITH_TERMS`] and that never change.
 ///
 /// # Errors
 /// Every operation fails with a [`super::FileError`], also where the file system refuses to keep terms.
 pub trait FileTerms: Send + Sync {
-    /// At most `limit` files of a directory whose terms are unknown and whose names end with `suffix`, latest first.
+    /// At most `limit` files of a directory whose terms are unknown, latest first.
     fn missing<'a>(
         &'a self,
         directory: &'a Path,
-        suffix: &'a str,
         limit: usize,
     ) -> FileFuture<'a, Vec<FileWithoutTerms>>;
 
@@ -108,11 +113,11 @@ pub trait FileTerms: Send + Sync {
         limit: usize,
     ) -> FileFuture<'a, Vec<FileEntry>>;
 
-    /// Distinct terms of the latest `files` files of a directory, from `shortest` to `longest` characters.
+    /// Distinct terms of the latest `files` files of a directory that have terms, with as many characters as `lengths` says.
     fn vocabulary<'a>(
         &'a self,
         directory: &'a Path,
         files: usize,
-        lengths: std::ops::RangeInclusive<usize>,
+        lengths: RangeInclusive<usize>,
     ) -> FileFuture<'a, Vec<String>>;
 }
