@@ -8,6 +8,7 @@ use storage::{Payload, layout};
 use text_index::{Collection as Statistics, Index, TextSearch};
 
 use super::{
+    admission::Admission,
     context_files::MAX_TEXT,
     directory_index::{DirectoryIndex, FIRST_FOREIGN},
     file_head::skipped,
@@ -46,9 +47,10 @@ impl<'m> Collection<'m> {
         session: &'m Arc<Session>,
         others: &'m DirectoryIndex,
         search: &TextSearch,
+        admission: &Admission,
     ) -> Result<Self> {
         let mut collection = Self { session, others: Some(others), narrowing: None };
-        match Narrowing::new(session, others, search).await {
+        match Narrowing::new(session, others, search, admission).await {
             Ok(Some(narrowing)) => collection.narrowing = Some(narrowing),
             Ok(None) => others.refresh(session).await?,
             Err(reason) => collection.widen(reason).await?,

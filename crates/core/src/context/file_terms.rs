@@ -9,6 +9,7 @@ use text_index::Analysed;
 use super::{
     beginnings::Beginnings,
     directory_index::{DirectoryIndex, is_own},
+    facets,
     file_head::{NoHead, skipped},
     file_text::{FileText, READ},
     session::Session,
@@ -102,7 +103,7 @@ fn of_text(id: u128, text: &FileText) -> TermsOfFile {
     TermsOfFile {
         id,
         coverage: if text.is_partial { Coverage::Part } else { Coverage::Whole },
-        terms: analysed.terms().map(str::to_owned).collect(),
+        terms: analysed.terms().map(str::to_owned).chain(facets::of_pointer(&text.pointer)).collect(),
         lengths: analysed.lengths().to_vec(),
     }
 }

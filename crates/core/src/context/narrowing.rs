@@ -9,7 +9,9 @@ use storage::{FileEntry, FileResult, FileTerms, FoundFiles, QueryTerm, TermQuery
 use text_index::{Collection as Statistics, TextSearch};
 
 use super::{
+    admission::Admission,
     directory_index::{DirectoryIndex, is_own},
+    facets::is_facet,
     file_terms,
     session::Session,
 };
@@ -29,6 +31,7 @@ pub(super) struct Narrowing<'m> {
     index: &'m DirectoryIndex,
     terms: &'m dyn FileTerms,
     query: TermQuery,
+    facets: Vec<Vec<String>>,
     asked: usize,
     is_all: bool,
     statistics: Statistics,
@@ -64,9 +67,11 @@ impl<'m> Narrowing<'m> {
         session: &'m Arc<Session>,
         index: &'m DirectoryIndex,
         search: &TextSearch,
+        admission: &Admission,
     ) -> std::result::Result<Option<Self>, NotNarrowed> {
         let Some(terms) = session.directory.file_system.terms() else { return Ok(None) };
-        let query = query_of(search);
+        let facets = admission.facets();
+        let query = query_of(search, &facets);
         if query.any.is_empty() {
             return Ok(None);
         }
@@ -77,6 +82,7 @@ impl<'m> Narrowing<'m> {
             index,
             terms,
             query,
+            facets,
             asked: 0,
             is_all: false,
             statistics: Statistics::default(),
@@ -113,7 +119,7 @@ impl<'m> Narrowing<'m> {
     /// # Errors
     /// [`NotNarrowed`]
     pub async fn change(&mut self, search: &TextSearch) -> std::result::Result<(), NotNarrowed> {
-        self.query = query_of(search);
+        self.query = query_of(search, &self.facets);
         self.admitted.clear();
         self.ask(FIRST).await
     }
@@ -165,11 +171,15 @@ impl<'m> Narrowing<'m> {
     /// # Errors
     /// The file system's.
     pub async fn vocabulary(&self, lengths: RangeInclusive<usize>) -> FileResult<Vec<String>> {
-        self.terms.vocabulary(self.session.directory.path(), LATEST, lengths).await
+        let directory = self.session.directory.path();
+        let mut terms = self.terms.vocabulary(directory, LATEST, lengths).await?;
+        terms.retain(|term| !is_facet(term));
+        Ok(terms)
     }
 }
 
-fn query_of(search: &TextSearch) -> TermQuery {
+/// The terms of a search, and those of what it admits.
+fn query_of(search: &TextSearch, facets: &[Vec<String>]) -> TermQuery {
     let any = search.wanted().into_iter().map(|term| QueryTerm {
         text: term.text.into(),
         is_prefix: term.is_prefix,
@@ -178,5 +188,5 @@ fn query_of(search: &TextSearch) -> TermQuery {
         is_extra: term.is_synonym,
     });
     let all = search.terms_of_phrases().into_iter().map(|term| vec![String::from(term)]);
-    TermQuery { any: any.collect(), all: all.collect() }
+    TermQuery { any: any.collect(), all: all.chain(facets.iter().cloned()).collect() }
 }

@@ -72,8 +72,8 @@ pub(super) async fn search(
     embedded: Option<Embedded>,
 ) -> Result<Listing> {
     let syntax = SearchSyntax::parse(&request.query)?;
-    let is_open = Admission::new(&request.filter, &syntax).is_open();
-    if !syntax.is_positive() && syntax.excluded.is_empty() && is_open {
+    let admission = Admission::new(&request.filter, &syntax);
+    if !syntax.is_positive() && syntax.excluded.is_empty() && admission.is_open() {
         return Err(Error::new(
             Code::InvalidArgument,
             "query must have a word, a \"phrase\", a prefix* or a filter such as tool:name to search for",
@@ -85,7 +85,7 @@ pub(super) async fn search(
     let mut search = TextSearch::new(&syntax, bounds, &collection.indexes());
     if request.all_sessions {
         let others = others.get_or_init(DirectoryIndex::default);
-        collection = Collection::of_all(session, others, &search).await?;
+        collection = Collection::of_all(session, others, &search, &admission).await?;
         search.renew(&collection.indexes(), collection.statistics());
     }
     let run = Run {
