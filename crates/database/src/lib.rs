@@ -24,6 +24,7 @@
 //! | `schema` | the tables, created and migrated on first use |
 //! | `files` | files in the database, for what works on files |
 //! | `blobs` | objects in a bucket, for the contents of large files |
+//! | `terms` | rows of terms with a full-text index, and the candidates that it finds |
 //! | `pause` | the pauses between repetitions |
 //! | `parameters` | typed parameters of a statement |
 
@@ -42,6 +43,7 @@ mod pause;
 mod schema;
 mod settings;
 mod statistics;
+pub mod terms;
 mod transport;
 
 pub use blobs::{BlobOptions, BlobSettings, Blobs};

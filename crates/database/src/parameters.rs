@@ -61,6 +61,26 @@ impl Parameters {
         self.with(value, Type::INT8, size_of::<i64>())
     }
 
+    /// Adds a number with a fraction.
+    #[must_use]
+    pub fn float(self, value: f64) -> Self {
+        self.with(value, Type::FLOAT8, size_of::<f64>())
+    }
+
+    /// Adds an array of numbers with fractions.
+    #[must_use]
+    pub fn floats(self, values: Vec<f64>) -> Self {
+        let size = size_of_val(values.as_slice());
+        self.with(values, Type::FLOAT8_ARRAY, size)
+    }
+
+    /// Adds an array of booleans.
+    #[must_use]
+    pub fn booleans(self, values: Vec<bool>) -> Self {
+        let size = values.len();
+        self.with(values, Type::BOOL_ARRAY, size)
+    }
+
     /// Adds a boolean.
     #[must_use]
     pub fn boolean(self, value: bool) -> Self {

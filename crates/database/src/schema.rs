@@ -9,6 +9,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
         include_str!("schema/version_1/files.sql")
     ),
     include_str!("schema/version_2/blobs.sql"),
+    include_str!("schema/version_3/terms.sql"),
 ];
 
 /// The name for the schema in all SQL of this package.

@@ -1,0 +1,146 @@
+//! The statement that finds the best candidates for the terms of a query, and its answer.
+//!
+//! Each term reads its rows by the full-text index, without reading a vector. A row's score is BM25 with every term counted
+//! once: the server knows which terms a document has, but not how often. The caller ranks the candidates by their
+//! texts, with the statistics that the statement returns.
+
+use std::collections::HashMap;
+
+use tokio_postgres::{Row, types::FromSqlOwned};
+
+use crate::{StatementError, parameters::Parameters, terms::Tag};
+
+/// The most terms that a statement asks for: those with the greatest weights.
+const MAX_TERMS: usize = 128;
+
+/// A term that a query asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskedTerm {
+    /// The term, or the beginning of terms.
+    pub text: String,
+    /// Whether all terms that begin with the text are asked for.
+    pub is_prefix: bool,
+    /// Its weight.
+    pub weight: f32,
+    /// Whether documents that contain only such terms are no candidates.
+    pub is_extra: bool,
+}
+
+/// The statement. Parameters: those of [`asked`], then those of the caller.
+///
+/// `$table` has the rows of terms, which are called `t`, `$id` is what identifies a document there, `$conditions` tells
+/// which rows are searched, and `$joined` is a join that leaves out documents that no longer exist; a candidate is called
+/// `b` there. Conditions in `$joined` apply after the statistics and the best candidates were determined.
+#[macro_export]
+macro_rules! candidates {
+    ($table:expr, $id:expr, $conditions:expr, $joined:expr) => {
+        concat!(
+            "WITH asked AS MATERIALIZED (
+              SELECT a.n, a.query::tsquery AS query, a.weight, a.is_extra
+              FROM unnest($1::text[], $2::float8[], $3::boolean[]) WITH ORDINALITY AS a (query, weight, is_extra, n)
+            ), found AS MATERIALIZED (
+              SELECT a.n, r.id, r.length FROM asked AS a CROSS JOIN LATERAL (
+                SELECT t.", $id, " AS id, t.length FROM {schema}.", $table, " AS t WHERE t.terms @@ a.query AND ", $conditions, " OFFSET 0
+              ) AS r
+            ), containing AS MATERIALIZED (
+              SELECT f.n, count(*) AS documents FROM found AS f GROUP BY f.n
+            ), weighted AS MATERIALIZED (
+              SELECT a.n, a.is_extra, a.weight * ln(1 + (greatest($4, c.documents) - c.documents + 0.5::float8) / (c.documents + 0.5::float8)) AS weight
+              FROM asked AS a JOIN containing AS c ON c.n = a.n
+            ), best AS MATERIALIZED (
+              SELECT f.id, sum(w.weight) / (1.9 + 0.7 * f.length / $5) AS score FROM found AS f JOIN weighted AS w ON w.n = f.n
+              GROUP BY f.id, f.length HAVING bool_or(NOT w.is_extra) ORDER BY score DESC, f.id DESC LIMIT $6 OFFSET $7
+            )
+            SELECT c.n, c.documents, NULL AS id, NULL AS score FROM containing AS c
+            UNION ALL SELECT NULL, NULL, b.id, b.score FROM best AS b ", $joined, "
+            ORDER BY score DESC NULLS FIRST, id DESC"
+        )
+    };
+}
+
+/// The parameters of a statement of [`crate::candidates!`]: the terms, the number of documents in the collection and their
+/// mean length, and which of the best candidates are returned: at most `most` after the first `skipped`.
+#[must_use]
+pub fn asked(
+    tag: &Tag,
+    terms: &[AskedTerm],
+    documents: u64,
+    mean_length: f64,
+    (skipped, most): (usize, usize),
+) -> Parameters {
+    let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let terms = most_weighty(terms);
+    Parameters::new()
+        .texts(terms.iter().map(|term| Some(tag.query(&term.text, term.is_prefix))).collect())
+        .floats(terms.iter().map(|term| f64::from(term.weight)).collect())
+        .booleans(terms.iter().map(|term| term.is_extra).collect())
+        .number(i64::try_from(documents).unwrap_or(i64::MAX))
+        .float(mean_length.max(1.0))
+        .number(number(most))
+        .number(number(skipped))
+}
+
+/// The terms that a statement asks for, in its order.
+fn most_weighty(terms: &[AskedTerm]) -> Vec<&AskedTerm> {
+    let mut terms: Vec<&AskedTerm> = terms.iter().collect();
+    terms.sort_by(|left, right| {
+        left.is_extra.cmp(&right.is_extra).then(right.weight.total_cmp(&left.weight))
+    });
+    terms.truncate(MAX_TERMS);
+    terms
+}
+
+/// The answer of a statement of [`crate::candidates!`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidates<I> {
+    /// The best candidates, best first.
+    pub best: Vec<I>,
+    /// For each term that was asked for, in how many documents it or a term with this beginning occurs.
+    pub containing: HashMap<(String, bool), u64>,
+}
+
+impl<I: FromSqlOwned> Candidates<I> {
+    /// Reads the answer to these terms.
+    ///
+    /// # Errors
+    /// If the rows are those of another statement.
+    pub fn read(terms: &[AskedTerm], rows: &[Row]) -> Result<Self, StatementError> {
+        let terms = most_weighty(terms);
+        let key = |term: &&AskedTerm| (term.text.clone(), term.is_prefix);
+        let mut containing: HashMap<(String, bool), u64> =
+            terms.iter().map(|term| (key(term), 0)).collect();
+        let mut best = Vec::with_capacity(rows.len());
+        for row in rows {
+            let Some(number) = row.try_get::<_, Option<i64>>(0)? else {
+                best.push(row.try_get(2)?);
+                continue;
+            };
+            let documents = u64::try_from(row.try_get::<_, i64>(1)?).unwrap_or_default();
+            let term = usize::try_from(number - 1).ok().and_then(|number| terms.get(number));
+            if let Some(term) = term {
+                containing.insert(key(term), documents);
+            }
+        }
+        Ok(Self { best, containing })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terms_with_the_greatest_weights_are_asked_for() {
+        let term = |number: usize, is_extra: bool| AskedTerm {
+            text: number.to_string(),
+            is_prefix: false,
+            weight: number as f32,
+            is_extra,
+        };
+        let terms: Vec<AskedTerm> = (0..300).map(|number| term(number, number > 200)).collect();
+        let asked = most_weighty(&terms);
+        assert_eq!((asked.len(), &*asked[0].text, &*asked[127].text), (MAX_TERMS, "200", "73"));
+        let few = [term(1, false), term(5, true)];
+        assert_eq!(most_weighty(&few).iter().filter(|term| term.is_extra).count(), 1);
+    }
+}
