@@ -30,10 +30,14 @@ pub struct AskedTerm {
 ///
 /// `$table` has the rows of terms, which are called `t`, `$id` is what identifies a document there, `$conditions` tells
 /// which rows are searched, and `$joined` is a join that leaves out documents that no longer exist; a candidate is called
-/// `b` there. Conditions in `$joined` apply after the statistics and the best candidates were determined.
+/// `b` there. Conditions in `$joined` apply after the statistics and the best candidates were determined. Conditions in `$filter`
+/// apply before the best are determined and do not change the statistics; a document is called `f` there.
 #[macro_export]
 macro_rules! candidates {
     ($table:expr, $id:expr, $conditions:expr, $joined:expr) => {
+        $crate::candidates!($table, $id, $conditions, $joined, "true")
+    };
+    ($table:expr, $id:expr, $conditions:expr, $joined:expr, $filter:expr) => {
         concat!(
             "WITH asked AS MATERIALIZED (
               SELECT a.n, a.query::tsquery AS query, a.weight, a.is_extra
@@ -48,7 +52,7 @@ macro_rules! candidates {
               SELECT a.n, a.is_extra, a.weight * ln(1 + (greatest($4, c.documents) - c.documents + 0.5::float8) / (c.documents + 0.5::float8)) AS weight
               FROM asked AS a JOIN containing AS c ON c.n = a.n
             ), best AS MATERIALIZED (
-              SELECT f.id, sum(w.weight) / (1.9 + 0.7 * f.length / $5) AS score FROM found AS f JOIN weighted AS w ON w.n = f.n
+              SELECT f.id, sum(w.weight) / (1.9 + 0.7 * f.length / $5) AS score FROM found AS f JOIN weighted AS w ON w.n = f.n WHERE ", $filter, "
               GROUP BY f.id, f.length HAVING bool_or(NOT w.is_extra) ORDER BY score DESC, f.id DESC LIMIT $6 OFFSET $7
             )
             SELECT c.n, c.documents, NULL AS id, NULL AS score FROM containing AS c
