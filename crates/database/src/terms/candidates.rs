@@ -29,7 +29,7 @@ pub struct AskedTerm {
 /// The statement. Parameters: those of [`asked`], then those of the caller.
 ///
 /// `$table` has the rows of terms, which are called `t`, `$id` is what identifies a document there, `$conditions` tells
-/// which rows are searched, and `$joined` is a join that leaves out documents that no longer exist; a candidate is called
+/// which rows are searched (`OFFSET 0` keeps the planner from using another index for them), and `$joined` is a join that leaves out documents that no longer exist; a candidate is called
 /// `b` there. Conditions in `$joined` apply after the statistics and the best candidates were determined. Conditions in `$filter`
 /// apply before the best are determined and do not change the statistics; a document is called `f` there.
 #[macro_export]
@@ -43,16 +43,16 @@ macro_rules! candidates {
               SELECT a.n, a.query::tsquery AS query, a.weight, a.is_extra
               FROM unnest($1::text[], $2::float8[], $3::boolean[]) WITH ORDINALITY AS a (query, weight, is_extra, n)
             ), found AS MATERIALIZED (
-              SELECT a.n, r.id, r.length FROM asked AS a CROSS JOIN LATERAL (
-                SELECT t.", $id, " AS id, t.length FROM {schema}.", $table, " AS t WHERE t.terms @@ a.query AND ", $conditions, " OFFSET 0
-              ) AS r
+              SELECT a.n, t.", $id, " AS id, t.length FROM asked AS a CROSS JOIN LATERAL (
+                SELECT * FROM {schema}.", $table, " AS r WHERE r.terms @@ a.query OFFSET 0
+              ) AS t WHERE ", $conditions, "
             ), containing AS MATERIALIZED (
               SELECT f.n, count(*) AS documents FROM found AS f GROUP BY f.n
             ), weighted AS MATERIALIZED (
               SELECT a.n, a.is_extra, a.weight * ln(1 + (greatest($4, c.documents) - c.documents + 0.5::float8) / (c.documents + 0.5::float8)) AS weight
               FROM asked AS a JOIN containing AS c ON c.n = a.n
             ), best AS MATERIALIZED (
-              SELECT f.id, sum(w.weight) / (1.9 + 0.7 * f.length / $5) AS score FROM found AS f JOIN weighted AS w ON w.n = f.n WHERE ", $filter, "
+              SELECT f.id, sum(w.weight) / (1.9::float8 + 0.7::float8 * f.length / $5) AS score FROM found AS f JOIN weighted AS w ON w.n = f.n WHERE ", $filter, "
               GROUP BY f.id, f.length HAVING bool_or(NOT w.is_extra) ORDER BY score DESC, f.id DESC LIMIT $6 OFFSET $7
             )
             SELECT c.n, c.documents, NULL AS id, NULL AS score FROM containing AS c

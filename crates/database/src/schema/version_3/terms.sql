@@ -1,5 +1,5 @@
 -- Terms of documents, a cache written by searches, so that a full-text index narrows the next ones. `lengths` has the number of terms in
--- each field, `length` their sum. A lexeme is a term behind the tag of its collection. Not compressed, because only the index reads them.
+-- each field, `length` their sum. A lexeme is a term behind the tag of its collection.
 CREATE TABLE {schema}.document_terms (
   store uuid NOT NULL,
   namespace bytea NOT NULL,
@@ -11,7 +11,8 @@ CREATE TABLE {schema}.document_terms (
   terms tsvector NOT NULL,
   PRIMARY KEY (store, namespace, key)
 );
-CREATE INDEX document_terms_terms ON {schema}.document_terms USING gin (terms);
+-- A short list of pending entries: searches read all of it.
+CREATE INDEX document_terms_terms ON {schema}.document_terms USING gin (terms) WITH (gin_pending_list_limit = 256);
 -- Below a prefix, the items that changes from `above` to `latest` wrote have their terms in the table, unless they were written again. The
 -- statistics are those of the change `counted`.
 CREATE TABLE {schema}.document_terms_extent (
