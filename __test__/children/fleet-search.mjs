@@ -9,7 +9,7 @@ const manager = new ContextManager({ storage, contextDir, sessionId: 'searcher' 
 const found = []
 for (const query of JSON.parse(queries)) {
   const hits = await manager.search(query, { sessions: 'all', limit: 5 })
-  found.push(hits.map(({ toolName, arguments: args }) => [toolName, args]))
+  found.push(hits.map(({ toolName, args }) => [toolName, args]))
 }
 const received = manager.stats().storage.bytesReceived
 await manager.close()

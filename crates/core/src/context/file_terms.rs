@@ -15,7 +15,6 @@ use super::{
     session::Session,
     stored_text::StoredText,
 };
-use crate::error::Result;
 
 /// The files that are looked for at once.
 const FILES: usize = 1000;

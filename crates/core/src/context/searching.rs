@@ -33,7 +33,7 @@ pub(super) struct Hit {
     pub number: u64,
     pub examined: Examined,
     /// Whether the index does not contain the complete context; its score is then that of `examined`.
-    is_scanned: bool,
+    pub is_scanned: bool,
     /// The contributions of the terms, if the query asks for an explanation.
     pub terms: Option<Vec<TermMatch>>,
 }

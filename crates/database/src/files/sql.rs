@@ -431,10 +431,10 @@ pub const ADD_TERMS: &str = "WITH given AS (
         ORDER BY id FOR NO KEY UPDATE
     ), known AS (
         UPDATE {schema}.file AS known SET coverage = given.coverage FROM given, locked
-        WHERE known.id = given.id AND known.id = locked.id RETURNING known.id
+        WHERE known.id = given.id AND known.id = locked.id RETURNING known.id, known.created
     ), added AS (
-        INSERT INTO {schema}.file_terms (file, directory, length, lengths, terms)
-        SELECT given.id, $1, given.length, given.lengths::integer[], given.vector::tsvector
+        INSERT INTO {schema}.file_terms (file, directory, created, length, lengths, terms)
+        SELECT given.id, $1, known.created, given.length, given.lengths::integer[], given.vector::tsvector
         FROM given JOIN known ON known.id = given.id WHERE given.coverage > 0
     )
     SELECT count(*) FROM known";
@@ -458,13 +458,14 @@ pub const CANDIDATES: &str = concat!(
     crate::candidates!(
         "file_terms",
         "file",
+        "created",
         "t.directory = $8",
         "",
         "$9::text IS NULL OR f.id IN (
             SELECT r.file FROM {schema}.file_terms AS r WHERE r.directory = $8 AND r.terms @@ $9::text::tsquery)"
     ),
     ") AS found LEFT JOIN {schema}.file AS file ON file.id = found.id
-    ORDER BY found.score DESC NULLS FIRST, found.id DESC"
+    ORDER BY found.score DESC NULLS FIRST, file.created DESC"
 );
 
 /// The latest files of a directory of which only a part has terms: the directory, and the most files.
@@ -474,7 +475,6 @@ pub const PARTLY_COVERED: &str = "SELECT name, id, length, modified, version
 /// The distinct lexemes of the latest files of a directory: the directory, the most files, the least and the greatest length.
 pub const VOCABULARY: &str = "SELECT DISTINCT word.lexeme
     FROM (
-        SELECT terms.terms FROM {schema}.file AS file JOIN {schema}.file_terms AS terms ON terms.file = file.id
-        WHERE file.directory = $1 AND file.coverage > 0 ORDER BY file.created DESC LIMIT $2
+        SELECT terms FROM {schema}.file_terms WHERE directory = $1 ORDER BY created DESC LIMIT $2
     ) AS latest, unnest(latest.terms) AS word
     WHERE char_length(word.lexeme) BETWEEN $3 AND $4";

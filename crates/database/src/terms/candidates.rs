@@ -31,19 +31,20 @@ pub struct AskedTerm {
 /// `$table` has the rows of terms, which are called `t`, `$id` is what identifies a document there, `$conditions` tells
 /// which rows are searched (`OFFSET 0` keeps the planner from using another index for them), and `$joined` is a join that leaves out documents that no longer exist; a candidate is called
 /// `b` there. Conditions in `$joined` apply after the statistics and the best candidates were determined. Conditions in `$filter`
-/// apply before the best are determined and do not change the statistics; a document is called `f` there.
+/// apply before the best are determined and do not change the statistics; a document is called `f` there. Of equal candidates, those
+/// with the greatest `$recency` are the best.
 #[macro_export]
 macro_rules! candidates {
     ($table:expr, $id:expr, $conditions:expr, $joined:expr) => {
-        $crate::candidates!($table, $id, $conditions, $joined, "true")
+        $crate::candidates!($table, $id, $id, $conditions, $joined, "true")
     };
-    ($table:expr, $id:expr, $conditions:expr, $joined:expr, $filter:expr) => {
+    ($table:expr, $id:expr, $recency:expr, $conditions:expr, $joined:expr, $filter:expr) => {
         concat!(
             "WITH asked AS MATERIALIZED (
               SELECT a.n, a.query::tsquery AS query, a.weight, a.is_extra
               FROM unnest($1::text[], $2::float8[], $3::boolean[]) WITH ORDINALITY AS a (query, weight, is_extra, n)
             ), found AS MATERIALIZED (
-              SELECT a.n, t.", $id, " AS id, t.length FROM asked AS a CROSS JOIN LATERAL (
+              SELECT a.n, t.", $id, " AS id, t.", $recency, " AS recency, t.length FROM asked AS a CROSS JOIN LATERAL (
                 SELECT * FROM {schema}.", $table, " AS r WHERE r.terms @@ a.query OFFSET 0
               ) AS t WHERE ", $conditions, "
             ), containing AS MATERIALIZED (
@@ -53,7 +54,7 @@ macro_rules! candidates {
               FROM asked AS a JOIN containing AS c ON c.n = a.n
             ), best AS MATERIALIZED (
               SELECT f.id, sum(w.weight) / (1.9::float8 + 0.7::float8 * f.length / $5) AS score FROM found AS f JOIN weighted AS w ON w.n = f.n WHERE ", $filter, "
-              GROUP BY f.id, f.length HAVING bool_or(NOT w.is_extra) ORDER BY score DESC, f.id DESC LIMIT $6 OFFSET $7
+              GROUP BY f.id, f.recency, f.length HAVING bool_or(NOT w.is_extra) ORDER BY score DESC, f.recency DESC LIMIT $6 OFFSET $7
             )
             SELECT c.n, c.documents, NULL AS id, NULL AS score FROM containing AS c
             UNION ALL SELECT NULL, NULL, b.id, b.score FROM best AS b ", $joined, "

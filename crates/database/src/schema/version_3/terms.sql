@@ -31,12 +31,13 @@ CREATE TABLE {schema}.document_terms_extent (
 CREATE TABLE {schema}.file_terms (
   file uuid PRIMARY KEY REFERENCES {schema}.file (id) ON DELETE CASCADE,
   directory text COLLATE "C" NOT NULL,
+  created bigint NOT NULL,
   length integer NOT NULL,
   lengths integer[] NOT NULL,
   terms tsvector NOT NULL
 );
-CREATE INDEX file_terms_directory ON {schema}.file_terms (directory) INCLUDE (length, lengths);
-CREATE INDEX file_terms_terms ON {schema}.file_terms USING gin (terms);
+CREATE INDEX file_terms_directory ON {schema}.file_terms (directory, created) INCLUDE (length, lengths);
+CREATE INDEX file_terms_terms ON {schema}.file_terms USING gin (terms) WITH (gin_pending_list_limit = 256);
 -- The part of a file that its terms are of: 0 none, because it is of another kind, 1 the beginning, 2 all; null if it is unknown, as it
 -- is when the file is written. Files whose terms are unknown are found by an index of these files, however many others there are.
 ALTER TABLE {schema}.file ADD COLUMN coverage smallint;
