@@ -16,7 +16,7 @@ const words = (number: number): string =>
 
 /** Saves contexts, most of whose words are in many of them. */
 async function fill(options: ContextManagerOptions): Promise<string[]> {
-  await using manager = new ContextManager({ ...options, persist: 'all' })
+  const manager = new ContextManager({ ...options, persist: 'all' })
   const paths: string[] = []
   for (let number = 0; number < CONTEXTS; number += 1) {
     const phrase = number % 50 === 7 ? 'a login form was found in the connections' : ''
@@ -25,6 +25,7 @@ async function fill(options: ContextManagerOptions): Promise<string[]> {
     const text = `report ${number} about topic${number % 40} ${words(number)} ${phrase} ${rare}`
     paths.push(await manager.saveContext(toolName, { number }, text, number % 3))
   }
+  await manager.close()
   return paths
 }
 

@@ -380,7 +380,12 @@ async fn in_memory(session: &Arc<Session>) -> Vec<(String, Found)> {
 
 /// Whether a file is a context of this session, which is in its own index.
 pub(super) fn is_own(session: &Session, name: &str) -> bool {
-    session.pointers.recognise(name).is_some()
+    sequence_of(session, name).is_some()
+}
+
+/// The number of the call that saved a context of this session, or under which it was resumed.
+pub(super) fn sequence_of(session: &Session, name: &str) -> Option<u64> {
+    session.pointers.recognise(name).or_else(|| session.pointers.adopted(name))
 }
 
 /// The error of a search that could not read the directory.

@@ -8,7 +8,7 @@ use text_index::Analysed;
 
 use super::{
     beginnings::Beginnings,
-    directory_index::{DirectoryIndex, is_own},
+    directory_index::{DirectoryIndex, is_own, sequence_of},
     facets,
     file_head::{NoHead, skipped},
     file_text::{FileText, READ},
@@ -92,7 +92,7 @@ async fn terms_of(
 
 /// A context of this session whose record is in memory.
 fn in_memory(session: &Session, name: &str) -> Option<FileText> {
-    let pointer = session.pointers.get(session.pointers.recognise(name)?)?;
+    let pointer = session.pointers.get(sequence_of(session, name)?)?;
     let text = StoredText::of_held(session.pointers.cached(name)?)?;
     Some(FileText::of_stored(pointer, &text))
 }
