@@ -92,9 +92,8 @@ async fn search(manager: &Arc<Manager>, query: &str, filter: &Value) -> Vec<(u64
     let request: SearchRequest = serde_json::from_value(request).unwrap();
     let found = manager.search(&request, None).await.unwrap();
     let hits = found.iter().flat_map(|list| serde_json::from_str::<Vec<Value>>(list).unwrap());
-    let hit = |hit: Value| {
-        (hit["args"]["number"].as_u64().unwrap(), hit["score"].as_f64().unwrap())
-    };
+    let hit =
+        |hit: Value| (hit["args"]["number"].as_u64().unwrap(), hit["score"].as_f64().unwrap());
     hits.map(hit).collect()
 }
 
@@ -116,7 +115,8 @@ async fn a_real_server() {
 async fn hits_are_those_of_a_directory_and_few_bytes_are_read(server: &Server) {
     let folder = tempfile::tempdir().unwrap();
     let local: Arc<dyn FileSystem> = Arc::new(LocalDisk);
-    let on_disk = Manager::new(of_session("own", folder.path()), Arc::clone(&local), Debug::default());
+    let on_disk =
+        Manager::new(of_session("own", folder.path()), Arc::clone(&local), Debug::default());
     fill(&on_disk).await;
     let directory = Path::new("/searched");
     let (_, files) = open(&server.url(), "searched");

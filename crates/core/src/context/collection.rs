@@ -64,7 +64,10 @@ impl<'m> Collection<'m> {
             NotNarrowed::Search(error) => return Err(error),
             NotNarrowed::Storage(error) => error,
         };
-        self.say("Searched without the index of the database", || json!({ "reason": error.to_string() }));
+        self.say(
+            "Searched without the index of the database",
+            || json!({ "reason": error.to_string() }),
+        );
         self.narrowing = None;
         match self.others {
             Some(others) => others.refresh(self.session).await,
@@ -113,9 +116,10 @@ impl<'m> Collection<'m> {
         let Some(narrowing) = &self.narrowing else { return Vec::new() };
         let found = narrowing.vocabulary(lengths).await;
         found.unwrap_or_else(|error| {
-            self.say("Looked for similar words in the candidates only", || {
-                json!({ "reason": error.to_string() })
-            });
+            self.say(
+                "Looked for similar words in the candidates only",
+                || json!({ "reason": error.to_string() }),
+            );
             Vec::new()
         })
     }

@@ -5,7 +5,10 @@
 use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use rustc_hash::FxHashSet;
@@ -38,6 +41,8 @@ pub(super) struct DirectoryIndex {
     known: Mutex<Known>,
     /// Held during a refresh.
     turn: Semaphore,
+    /// Whether the database refused the terms of files when they were last added.
+    refuses_terms: AtomicBool,
 }
 
 /// A context of another session.
@@ -81,7 +86,12 @@ enum Found {
 
 impl Default for DirectoryIndex {
     fn default() -> Self {
-        Self { index: Index::new(), known: Mutex::default(), turn: Semaphore::new(1) }
+        Self {
+            index: Index::new(),
+            known: Mutex::default(),
+            turn: Semaphore::new(1),
+            refuses_terms: AtomicBool::new(false),
+        }
     }
 }
 
@@ -93,6 +103,16 @@ impl DirectoryIndex {
     async fn turn(&self) -> Result<SemaphorePermit<'_>> {
         let turn = self.turn.acquire().await;
         turn.map_err(|_| Error::internal("the index of the directory was closed"))
+    }
+
+    /// Notes whether the database refused the terms of files.
+    pub fn note_refusal(&self, refuses: bool) {
+        self.refuses_terms.store(refuses, Ordering::Relaxed);
+    }
+
+    /// Whether the database refused the terms of files when they were last added.
+    pub fn refuses_terms(&self) -> bool {
+        self.refuses_terms.load(Ordering::Relaxed)
     }
 
     /// The index of the contexts' words.

@@ -1,7 +1,7 @@
 //! Adds the terms of context files to the index of a database. Saves do not: the first search that needs them does, for
 //! the files of all sessions, and later ones for the files that are new.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use storage::{Coverage, FileError, FileTerms, FileWithoutTerms, TermsOfFile};
 use text_index::Analysed;
@@ -36,6 +36,10 @@ pub(super) async fn add_missing(
     loop {
         let missing = terms.missing(directory, FILES).await?;
         let count = missing.len();
+        if count > 0 && index.refuses_terms() {
+            // Before files are read for nothing.
+            add(terms, index, directory, Vec::new()).await?;
+        }
         let entries = missing.iter().map(|file| &file.entry);
         let mut beginnings = Beginnings::new(file_system, &root, entries, READ);
         let (mut read, mut bytes, mut added) = (Vec::new(), 0, 0);
@@ -48,18 +52,29 @@ pub(super) async fn add_missing(
             bytes += found.terms.iter().map(String::len).sum::<usize>();
             read.push(found);
             if bytes > BYTES {
-                added += terms.add(directory, std::mem::take(&mut read)).await?;
+                added += add(terms, index, directory, std::mem::take(&mut read)).await?;
                 bytes = 0;
             }
         }
         if !read.is_empty() {
-            added += terms.add(directory, read).await?;
+            added += add(terms, index, directory, read).await?;
         }
         // Files that cannot be read now are tried again by the next search.
         if count < FILES || added == 0 {
             return Ok(());
         }
     }
+}
+
+async fn add(
+    terms: &dyn FileTerms,
+    index: &DirectoryIndex,
+    directory: &Path,
+    files: Vec<TermsOfFile>,
+) -> std::result::Result<u64, FileError> {
+    let added = terms.add(directory, files).await;
+    index.note_refusal(added.is_err());
+    added
 }
 
 /// The terms of a file; `None` if it was removed.
@@ -102,7 +117,11 @@ fn of_text(id: u128, text: &FileText) -> TermsOfFile {
     TermsOfFile {
         id,
         coverage: if text.is_partial { Coverage::Part } else { Coverage::Whole },
-        terms: analysed.terms().map(str::to_owned).chain(facets::of_pointer(&text.pointer)).collect(),
+        terms: analysed
+            .terms()
+            .map(str::to_owned)
+            .chain(facets::of_pointer(&text.pointer))
+            .collect(),
         lengths: analysed.lengths().to_vec(),
     }
 }

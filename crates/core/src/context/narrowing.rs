@@ -150,10 +150,7 @@ impl<'m> Narrowing<'m> {
     ///
     /// # Errors
     /// [`NotNarrowed`]
-    pub async fn add_partly_covered(
-        &mut self,
-        bytes: u64,
-    ) -> std::result::Result<(), NotNarrowed> {
+    pub async fn add_partly_covered(&mut self, bytes: u64) -> std::result::Result<(), NotNarrowed> {
         let directory = self.session.directory.path();
         let mut entries = self.terms.partly_covered(directory, PARTLY_COVERED).await?;
         let mut left = bytes;

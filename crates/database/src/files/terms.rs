@@ -8,8 +8,8 @@ use std::{
 };
 
 use storage::{
-    Coverage, FileEntry, FileFuture, FileResult, FileTerms, FileWithoutTerms, FoundFiles, QueryTerm,
-    TermQuery, TermsOfFile,
+    Coverage, FileEntry, FileFuture, FileResult, FileTerms, FileWithoutTerms, FoundFiles,
+    QueryTerm, TermQuery, TermsOfFile,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -69,7 +69,8 @@ impl Files {
     async fn add_terms(&self, path: &Path, files: Vec<TermsOfFile>) -> FileResult<u64> {
         let directory = directory_of(path)?;
         let tag = Tag::of(directory.as_bytes());
-        let length = |file: &TermsOfFile| file.lengths.iter().map(|length| i64::from(*length)).sum();
+        let length =
+            |file: &TermsOfFile| file.lengths.iter().map(|length| i64::from(*length)).sum();
         let lengths = |file: &TermsOfFile| {
             let lengths: Vec<String> = file.lengths.iter().map(u16::to_string).collect();
             format!("{{{}}}", lengths.join(","))
@@ -103,7 +104,10 @@ impl Files {
         let statistics = rows.first().map(|row| Statistics {
             files: count(row, 0),
             length: count(row, 1),
-            fields: (2..row.len()).step_by(2).map(|at| (count(row, at), count(row, at + 1))).collect(),
+            fields: (2..row.len())
+                .step_by(2)
+                .map(|at| (count(row, at), count(row, at + 1)))
+                .collect(),
         });
         let statistics = statistics.unwrap_or_default();
         let mut kept = self.statistics_of_terms();
@@ -137,9 +141,9 @@ impl Files {
         })?;
         let is_all = read.best.len() <= limit;
         let entries = rows.iter().filter_map(|row| self.entry_at(row, 3)).take(limit).collect();
-        let containing = terms.into_iter().map(|term| {
-            read.containing.get(&(term.text, term.is_prefix)).copied()
-        });
+        let containing = terms
+            .into_iter()
+            .map(|term| read.containing.get(&(term.text, term.is_prefix)).copied());
         Ok(FoundFiles { entries, is_all, files, fields, containing: containing.collect() })
     }
 
