@@ -204,13 +204,13 @@ impl NativeState {
         let max_changes = i64::try_from(whole(options.max_changes)).unwrap_or(i64::MAX);
         let root = options.root as usize;
         let cancellable = Arc::default();
+        let debug = queue.debug(options.id, options.has_debug, redaction.clone());
         if let Some(database) = database {
             let (database, name) = (database.database(), options.path);
             let options = SharedStateOptions { database, name, max_value_bytes, max_changes };
-            let state = State::shared(options);
+            let state = State::shared(options, debug);
             return Self { state, queue, cancellable, redaction, root };
         }
-        let debug = queue.debug(options.id, options.has_debug, redaction.clone());
         let durability = if options.is_durable { Durability::Full } else { Durability::Process };
         let state = State::new(
             StateOptions {

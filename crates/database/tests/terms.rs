@@ -11,18 +11,22 @@ use std::sync::Arc;
 
 use database::{
     Database, Intent, Parameters, Row, Settings, SettingsOptions, candidates,
-    terms::{AskedTerm, Candidates, Tag, asked},
+    terms::{AskedTerm, Candidates, Tag, asked, beginning},
+    vocabulary,
 };
 use postgres_test_server::Server;
 use uuid::Uuid;
 
 const DOCUMENTS: usize = 20_000;
+/// A document that no longer exists.
+const GONE: i64 = 4;
 const FIND: &str = candidates!(
     "document_terms",
     "sequence",
     "t.store = $8 AND t.namespace >= $9 AND t.namespace < $10",
-    "WHERE b.id <> $11"
+    "b.id <> $11"
 );
+const VOCABULARY: &str = vocabulary!("document_terms", "sequence", "t.store = $4");
 const WRITE: &str = "INSERT INTO {schema}.document_terms (store, namespace, key, sequence, length, lengths, terms) SELECT $1, ''::bytea, convert_to(g.n::text, 'UTF8'), g.n, $4, '{}', g.vector::tsvector FROM unnest($2::bigint[], $3::text[]) AS g (n, vector)";
 
 async fn rows(database: &Arc<Database>, sql: &str, parameters: &Parameters) -> Vec<Row> {
@@ -46,7 +50,7 @@ fn term(text: &str, weight: f32) -> AskedTerm {
 
 fn find(store: Uuid, tag: &Tag, terms: &[AskedTerm], most: usize) -> Parameters {
     let parameters = asked(tag, terms, DOCUMENTS as u64, 10.0, (0, most)).id(store);
-    parameters.bytes(Vec::new()).bytes(vec![0xff]).number(0)
+    parameters.bytes(Vec::new()).bytes(vec![0xff]).number(GONE)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -130,6 +134,14 @@ async fn candidates_share_terms_of_their_own_collection(database: &Arc<Database>
     assert_eq!(answer.best, [6, 2, 1]);
     assert_eq!(answer.containing[&("log".to_owned(), true)], 3);
     assert!(found(&[term("absent", 1.0)]).await.best.is_empty());
+    let gone = found(&[term("vehicle", 1.0)]).await;
+    assert_eq!((gone.best.len(), gone.found), (0, 1));
+    let parameters = beginning(&tag, &["lo".to_owned(), "pa".to_owned()]).id(store);
+    let read = rows(database, VOCABULARY, &parameters).await;
+    let mut similar: Vec<String> =
+        read.iter().map(|row| tag.term_of(row.get(0)).unwrap().to_owned()).collect();
+    similar.sort_unstable();
+    assert_eq!(similar, ["login", "logout", "page"]);
 }
 
 async fn candidates_are_found_by_the_index_without_reading_vectors(database: &Arc<Database>) {

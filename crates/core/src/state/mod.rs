@@ -140,8 +140,8 @@ impl State {
 
     /// A store in a database. Opens no connection.
     #[must_use]
-    pub fn shared(options: SharedStateOptions) -> Arc<Self> {
-        Arc::new(Self(Arm::Shared(postgres::State::new(options))))
+    pub fn shared(options: SharedStateOptions, debug: Debug) -> Arc<Self> {
+        Arc::new(Self(Arm::Shared(postgres::State::new(options, debug))))
     }
 
     /// Carries out operations, all or none of them, after those of earlier calls. With a redaction, values are

@@ -1,9 +1,9 @@
 //! The arguments of searches, and the ranking of items by their words and vectors.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use text_index::{Analysed, Document, Index, Query, fuse};
+use text_index::{Analysed, Collection, Document, Index, Query, fuse};
 
 use super::{
     filter::Filter,
@@ -41,6 +41,14 @@ pub(super) struct Question {
     query: Query,
     embedded: Option<Embedded>,
     limit: usize,
+}
+
+impl Question {
+    /// The terms to look for in a full-text index, and the most items. `None` if terms alone do not decide.
+    pub fn narrowing(&self) -> Option<(&Query, usize)> {
+        let is_decided = self.embedded.is_none() && !self.query.wanted().is_empty();
+        is_decided.then_some((&self.query, self.limit))
+    }
 }
 
 impl Search {
@@ -86,6 +94,26 @@ impl Candidates {
         self.analysed.len() < MAX_ITEMS && self.text_bytes < MAX_TEXT
     }
 
+    /// The number of items.
+    pub fn len(&self) -> usize {
+        self.sequences.len()
+    }
+
+    /// The words of the items.
+    pub fn analysed(&self) -> &[Analysed] {
+        &self.analysed
+    }
+
+    /// As [`Candidates::best`], by the terms of a query and by the statistics of all items of which these are a part.
+    pub fn best_within(
+        self,
+        query: &Query,
+        collection: Collection,
+        limit: usize,
+    ) -> Vec<(i64, f32)> {
+        rank(query, self.analysed, Some(Arc::new(collection)), Some(limit))
+    }
+
     /// The changes that wrote the best items, best first, with scores: those that share a term with the question or are near
     /// to it by their vectors; of equal ones the latest written first. Scores by terms depend only on the ranked items, so
     /// that every process returns the same.
@@ -96,21 +124,32 @@ impl Candidates {
             .as_ref()
             .and_then(|question| question.nearness(embedded.iter().copied().map(Some)));
         let most = near.is_none().then_some(question.limit);
-        let ranked = Index::rank_analysed(&question.query, analysed, None, most).hits.into_iter();
-        let ranked = ranked.filter_map(|hit| Some((i64::try_from(hit.sequence).ok()?, hit.score)));
-        let Some(near) = near else { return ranked.collect() };
+        let ranked = rank(&question.query, analysed, None, most);
+        let Some(near) = near else { return ranked };
         let positions: FxHashMap<i64, usize> = sequences
             .iter()
             .enumerate()
             .map(|(position, sequence)| (*sequence, position))
             .collect();
         let mut ranked: Vec<(usize, f32)> = ranked
+            .into_iter()
             .filter_map(|(sequence, score)| Some((*positions.get(&sequence)?, score)))
             .collect();
         fuse(&mut ranked, &near);
         let best = ranked.into_iter().take(question.limit);
         best.filter_map(|(position, score)| Some((*sequences.get(position)?, score))).collect()
     }
+}
+
+/// The sequences and scores of the best documents.
+fn rank(
+    query: &Query,
+    documents: Vec<Analysed>,
+    collection: Option<Arc<Collection>>,
+    most: Option<usize>,
+) -> Vec<(i64, f32)> {
+    let hits = Index::rank_analysed(query, documents, collection, most).hits.into_iter();
+    hits.filter_map(|hit| Some((i64::try_from(hit.sequence).ok()?, hit.score))).collect()
 }
 
 /// Collects the texts of items that have no vector, latest written first.

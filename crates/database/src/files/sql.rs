@@ -453,14 +453,14 @@ pub const TERM_STATISTICS: &str = concat!(
 /// The best candidates, with their files: the parameters of [`crate::terms::asked`], the directory, and the query of the
 /// conditions, or null.
 pub const CANDIDATES: &str = concat!(
-    "SELECT found.n, found.documents, found.id, file.name, file.id, file.length, file.modified, file.version
+    "SELECT found.n, found.documents, found.id, found.score, found.is_present, file.name, file.id, file.length, file.modified, file.version
     FROM (",
     crate::candidates!(
         "file_terms",
         "file",
         "created",
         "t.directory = $8",
-        "",
+        "true",
         "$9::text IS NULL OR f.id IN (
             SELECT r.file FROM {schema}.file_terms AS r WHERE r.directory = $8 AND r.terms @@ $9::text::tsquery)"
     ),

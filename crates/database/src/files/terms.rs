@@ -140,7 +140,7 @@ impl Files {
             storage::FileError::system("search", path, std::io::Error::other(error))
         })?;
         let is_all = read.best.len() <= limit;
-        let entries = rows.iter().filter_map(|row| self.entry_at(row, 3)).take(limit).collect();
+        let entries = rows.iter().filter_map(|row| self.entry_at(row, 5)).take(limit).collect();
         let containing = terms
             .into_iter()
             .map(|term| read.containing.get(&(term.text, term.is_prefix)).copied());

@@ -1,8 +1,10 @@
 //! The statement that finds the best candidates for the terms of a query, and its answer.
 //!
-//! Each term reads its rows by the full-text index, without reading a vector. A row's score is BM25 with every term counted
-//! once: the server knows which terms a document has, but not how often. The caller ranks the candidates by their
-//! texts, with the statistics that the statement returns.
+//! Each term reads its rows by the full-text index, without reading a vector. A row's score is the sum of its terms' weights by
+//! their rarity, of long documents a little less: the server knows which terms a document has, but not how often. The
+//! caller ranks the candidates by their texts, with the statistics that the statement returns. Of the ten documents that
+//! it would rank best among all, the best 200 candidates have 99.5 % or more in the labelled sets that the formula was
+//! chosen by.
 
 use std::collections::HashMap;
 
@@ -29,16 +31,15 @@ pub struct AskedTerm {
 /// The statement. Parameters: those of [`asked`], then those of the caller.
 ///
 /// `$table` has the rows of terms, which are called `t`, `$id` is what identifies a document there, `$conditions` tells
-/// which rows are searched (`OFFSET 0` keeps the planner from using another index for them), and `$joined` is a join that leaves out documents that no longer exist; a candidate is called
-/// `b` there. Conditions in `$joined` apply after the statistics and the best candidates were determined. Conditions in `$filter`
-/// apply before the best are determined and do not change the statistics; a document is called `f` there. Of equal candidates, those
-/// with the greatest `$recency` are the best.
+/// which rows are searched (`OFFSET 0` keeps the planner from using another index for them), and `$is_present` whether the
+/// document of a candidate `b.id` still exists. Of equal candidates, those with the greatest `$recency` are the best.
+/// Conditions in `$filter` apply before the best are determined and do not change the statistics; a document is called `f` there.
 #[macro_export]
 macro_rules! candidates {
-    ($table:expr, $id:expr, $conditions:expr, $joined:expr) => {
-        $crate::candidates!($table, $id, $id, $conditions, $joined, "true")
+    ($table:expr, $id:expr, $conditions:expr, $is_present:expr) => {
+        $crate::candidates!($table, $id, $id, $conditions, $is_present, "true")
     };
-    ($table:expr, $id:expr, $recency:expr, $conditions:expr, $joined:expr, $filter:expr) => {
+    ($table:expr, $id:expr, $recency:expr, $conditions:expr, $is_present:expr, $filter:expr) => {
         concat!(
             "WITH asked AS MATERIALIZED (
               SELECT a.n, a.query::tsquery AS query, a.weight, a.is_extra
@@ -53,14 +54,45 @@ macro_rules! candidates {
               SELECT a.n, a.is_extra, a.weight * ln(1 + (greatest($4, c.documents) - c.documents + 0.5::float8) / (c.documents + 0.5::float8)) AS weight
               FROM asked AS a JOIN containing AS c ON c.n = a.n
             ), best AS MATERIALIZED (
-              SELECT f.id, sum(w.weight) / (1.9::float8 + 0.7::float8 * f.length / $5) AS score FROM found AS f JOIN weighted AS w ON w.n = f.n WHERE ", $filter, "
+              SELECT f.id, sum(w.weight) / (8 + f.length / $5) AS score FROM found AS f JOIN weighted AS w ON w.n = f.n WHERE ", $filter, "
               GROUP BY f.id, f.recency, f.length HAVING bool_or(NOT w.is_extra) ORDER BY score DESC, f.recency DESC LIMIT $6 OFFSET $7
             )
-            SELECT c.n, c.documents, NULL AS id, NULL AS score FROM containing AS c
-            UNION ALL SELECT NULL, NULL, b.id, b.score FROM best AS b ", $joined, "
+            SELECT c.n, c.documents, NULL AS id, NULL AS score, NULL AS is_present FROM containing AS c
+            UNION ALL SELECT NULL, NULL, b.id, b.score, ", $is_present, " FROM best AS b
             ORDER BY score DESC NULLS FIRST, id DESC"
         )
     };
+}
+
+/// The statement that reads the terms with certain beginnings that documents have, as lexemes: those of the latest documents, for
+/// words of a query that no document contains. Parameters: those of [`beginning`], then those of the caller.
+///
+/// `$table` and `$conditions` are those of [`crate::candidates!`]; the greatest values of `$order` are those of the latest
+/// documents.
+#[macro_export]
+macro_rules! vocabulary {
+    ($table:expr, $order:expr, $conditions:expr) => {
+        concat!(
+            "WITH latest AS MATERIALIZED (
+              SELECT t.terms FROM unnest($1::text[]) AS a (query) CROSS JOIN LATERAL (
+                SELECT * FROM {schema}.", $table, " AS r WHERE r.terms @@ a.query::tsquery OFFSET 0
+              ) AS t WHERE ", $conditions, " ORDER BY t.", $order, " DESC LIMIT $3
+            )
+            SELECT DISTINCT u.lexeme FROM latest AS l, unnest(l.terms) AS u, unnest($2::text[]) AS b (beginning)
+            WHERE left(u.lexeme, length(b.beginning)) = b.beginning"
+        )
+    };
+}
+
+/// The most documents whose terms [`crate::vocabulary!`] reads.
+const MAX_VOCABULARY_DOCUMENTS: i64 = 1000;
+
+/// The parameters of a statement of [`crate::vocabulary!`].
+#[must_use]
+pub fn beginning(tag: &Tag, beginnings: &[String]) -> Parameters {
+    let queries = beginnings.iter().map(|beginning| Some(tag.query(beginning, true))).collect();
+    let lexemes = beginnings.iter().map(|beginning| Some(tag.lexeme(beginning))).collect();
+    Parameters::new().texts(queries).texts(lexemes).number(MAX_VOCABULARY_DOCUMENTS)
 }
 
 /// The parameters of a statement of [`crate::candidates!`]: the terms, the number of documents in the collection and their
@@ -98,8 +130,10 @@ fn most_weighty(terms: &[AskedTerm]) -> Vec<&AskedTerm> {
 /// The answer of a statement of [`crate::candidates!`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidates<I> {
-    /// The best candidates, best first.
+    /// The best candidates that exist, best first.
     pub best: Vec<I>,
+    /// The number of the best candidates with those that no longer exist.
+    pub found: usize,
     /// For each term that was asked for, in how many documents it or a term with this beginning occurs.
     pub containing: HashMap<(String, bool), u64>,
 }
@@ -114,10 +148,13 @@ impl<I: FromSqlOwned> Candidates<I> {
         let key = |term: &&AskedTerm| (term.text.clone(), term.is_prefix);
         let mut containing: HashMap<(String, bool), u64> =
             terms.iter().map(|term| (key(term), 0)).collect();
-        let mut best = Vec::with_capacity(rows.len());
+        let (mut best, mut found) = (Vec::with_capacity(rows.len()), 0);
         for row in rows {
             let Some(number) = row.try_get::<_, Option<i64>>(0)? else {
-                best.push(row.try_get(2)?);
+                found += 1;
+                if row.try_get(4)? {
+                    best.push(row.try_get(2)?);
+                }
                 continue;
             };
             let documents = u64::try_from(row.try_get::<_, i64>(1)?).unwrap_or_default();
@@ -126,7 +163,7 @@ impl<I: FromSqlOwned> Candidates<I> {
                 containing.insert(key(term), documents);
             }
         }
-        Ok(Self { best, containing })
+        Ok(Self { best, found, containing })
     }
 }
 

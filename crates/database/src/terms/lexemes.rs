@@ -57,6 +57,14 @@ impl Tag {
         query
     }
 
+    /// The lexeme of a term.
+    #[must_use]
+    pub fn lexeme(&self, term: &str) -> String {
+        let mut lexeme = self.0.clone();
+        lexeme.extend(stored(cut(term)));
+        lexeme
+    }
+
     /// The term of a lexeme; `None` if it has another tag.
     #[must_use]
     pub fn term_of<'l>(&self, lexeme: &'l str) -> Option<&'l str> {
@@ -67,17 +75,21 @@ impl Tag {
     fn push(&self, term: &str, text: &mut String) {
         text.push('\'');
         text.push_str(&self.0);
-        for character in term.chars() {
+        for character in stored(term) {
             match character {
                 '\'' => text.push_str("''"),
                 '\\' => text.push_str("\\\\"),
-                // The server's texts cannot hold it.
-                '\0' => text.push(char::REPLACEMENT_CHARACTER),
                 other => text.push(other),
             }
         }
         text.push('\'');
     }
+}
+
+/// The characters of a term. The server's texts cannot hold U+0000.
+fn stored(term: &str) -> impl Iterator<Item = char> {
+    term.chars()
+        .map(|character| if character == '\0' { char::REPLACEMENT_CHARACTER } else { character })
 }
 
 fn cut(term: &str) -> &str {

@@ -7,10 +7,10 @@
 //! | module | contents |
 //! |---|---|
 //! | `lexemes` | the texts of vectors and queries |
-//! | `candidates` | the statement that finds the best candidates, and its answer |
+//! | `candidates` | the statements that find the best candidates and similar terms, and their answers |
 
 mod candidates;
 mod lexemes;
 
-pub use candidates::{AskedTerm, Candidates, asked};
+pub use candidates::{AskedTerm, Candidates, asked, beginning};
 pub use lexemes::Tag;

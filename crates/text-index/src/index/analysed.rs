@@ -29,6 +29,11 @@ impl Analysed {
         size_of::<TailDocument>() + self.0.terms.bytes()
     }
 
+    /// A view of documents.
+    pub(crate) fn view(documents: impl Iterator<Item = Self>) -> View {
+        View::of(documents.map(|document| document.0))
+    }
+
     /// The distinct terms, for an index elsewhere.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
         self.0.terms.iter().map(|(_, term, _)| term).filter(|term| !is_fact(term))
@@ -52,8 +57,7 @@ impl Index {
         collection: Option<Arc<Collection>>,
         limit: Option<usize>,
     ) -> RankedList<Hit> {
-        let view = View::of(documents.into_iter().map(|document| document.0));
-        search(&view.within(collection), query, limit)
+        search(&Analysed::view(documents.into_iter()).within(collection), query, limit)
     }
 }
 
@@ -149,6 +153,9 @@ mod tests {
                 let hits = Index::rank_analysed(&query, documents.to_vec(), collection.map(Arc::clone), None).hits;
                 hits.iter().map(|hit| (hit.sequence, hit.score)).collect()
             };
+            prop_assert!(query.wanted().iter().all(|term| {
+                Collection::of_documents(&analysed, &query).containing(&term.text) == collection.containing(&term.text)
+            }));
             let all = ranked(&analysed, None);
             prop_assert_eq!(&ranked(&analysed, Some(&collection)), &all);
             // Candidates contain all terms by which documents are found.

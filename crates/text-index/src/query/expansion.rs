@@ -45,6 +45,11 @@ impl<'a> Expansion<'a> {
         Self { absent: absent.collect() }
     }
 
+    /// The terms to replace.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = &str> {
+        self.absent.iter().map(|absent| &*absent.term.text)
+    }
+
     /// Whether there is no term to replace.
     pub(crate) fn is_idle(&self) -> bool {
         self.absent.is_empty()

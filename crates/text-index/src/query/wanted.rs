@@ -1,5 +1,7 @@
 //! The terms that a query asks for, so that an index elsewhere, such as that of a database, can be asked for candidates.
 
+use crate::index::start::START_BYTES;
+use crate::query::expansion::Expansion;
 use crate::query::free_text::{Origin, Query};
 use crate::query::plan::{QueryPlan, Words};
 
@@ -30,6 +32,39 @@ impl Query {
             is_synonym: term.origin == Origin::Synonym,
         });
         terms.collect()
+    }
+}
+
+impl Query {
+    /// The beginnings of terms that may replace those of which `is_absent` says that no document contains them.
+    #[must_use]
+    pub fn starts_of_similar(&self, is_absent: &dyn Fn(&str) -> bool) -> Vec<String> {
+        let absent = Expansion::new(self, |number| self.is_absent(number, is_absent));
+        let mut starts: Vec<String> = absent
+            .terms()
+            .map(|term| term.get(..term.floor_char_boundary(START_BYTES)).unwrap_or_default())
+            .filter(|start| !start.is_empty())
+            .map(str::to_owned)
+            .collect();
+        starts.sort_unstable();
+        starts.dedup();
+        starts
+    }
+
+    /// The query with the terms of a vocabulary that are most similar to its absent ones, at a lower weight.
+    #[must_use]
+    pub fn with_similar<'v>(
+        &self,
+        is_absent: &dyn Fn(&str) -> bool,
+        vocabulary: impl Iterator<Item = &'v str>,
+    ) -> Self {
+        let mut expansion = Expansion::new(self, |number| self.is_absent(number, is_absent));
+        vocabulary.for_each(|term| expansion.see(term));
+        self.with_terms(expansion.into_terms().into_iter())
+    }
+
+    fn is_absent(&self, number: usize, is_absent: &dyn Fn(&str) -> bool) -> bool {
+        self.terms().get(number).is_some_and(|term| is_absent(&term.text))
     }
 }
 
@@ -97,6 +132,17 @@ mod tests {
                 assert!(is_found, "{prefix} {word}");
             }
         }
+    }
+
+    #[test]
+    fn absent_terms_are_replaced_by_similar_ones_of_a_vocabulary() {
+        let query = Query::parse("kubernetex 東京 login abc");
+        let is_absent = |term: &str| term != "login";
+        assert_eq!(query.starts_of_similar(&is_absent), ["kub"]);
+        let more = query.with_similar(&is_absent, ["kubernet", "kubectl"].into_iter()).wanted();
+        assert!(more.iter().any(|term| &*term.text == "kubernet" && term.weight < 0.7));
+        assert_eq!(more.len(), query.wanted().len() + 1);
+        assert!(query.starts_of_similar(&|_| false).is_empty());
     }
 
     #[test]

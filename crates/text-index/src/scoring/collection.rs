@@ -3,7 +3,9 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::index::analysed::Analysed;
 use crate::index::inverted_index::Index;
+use crate::index::view::View;
 use crate::query::free_text::Query;
 use crate::scoring::ranking::Totals;
 use crate::scoring::search::{TermStatistics, statistics};
@@ -23,10 +25,19 @@ impl Collection {
         Self { totals: Totals::new(documents, fields), containing: FxHashMap::default() }
     }
 
+    /// The statistics of documents, for the terms of a query.
+    #[must_use]
+    pub fn of_documents(documents: &[Analysed], query: &Query) -> Self {
+        Self::of_view(&Analysed::view(documents.iter().cloned()), query)
+    }
+
     /// The statistics of indexes as one collection, for the terms of a query.
     pub(crate) fn of_indexes(indexes: &[&Index], query: &Query) -> Self {
-        let view = Index::view_of(indexes);
-        let (totals, terms) = statistics(&view, query);
+        Self::of_view(&Index::view_of(indexes), query)
+    }
+
+    fn of_view(view: &View, query: &Query) -> Self {
+        let (totals, terms) = statistics(view, query);
         let counted = query.terms().iter().zip(terms);
         let containing = counted
             .map(|(term, TermStatistics { documents, .. })| (term.text.clone(), documents as u64));
@@ -53,13 +64,18 @@ impl Collection {
         self.totals.documents
     }
 
+    /// The number of documents that contain a term, if it was set.
+    #[must_use]
+    pub fn containing(&self, term: &str) -> u64 {
+        self.containing.get(term).copied().unwrap_or_default()
+    }
+
     pub(crate) fn totals(&self) -> &Totals {
         &self.totals
     }
 
     /// The number of documents that contain a term, of which `ranked` are ranked.
-    pub(crate) fn containing(&self, term: &str, ranked: usize) -> usize {
-        let known = self.containing.get(term).map(|documents| *documents as usize);
-        known.unwrap_or_default().max(ranked)
+    pub(crate) fn at_least(&self, term: &str, ranked: usize) -> usize {
+        (self.containing(term) as usize).max(ranked)
     }
 }

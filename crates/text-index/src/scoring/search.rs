@@ -312,7 +312,7 @@ impl<'a> Evaluation<'a> {
         let loose = self.frequencies.iter().skip(number).step_by(self.terms.len().max(1));
         let ranked = in_segments + loose.filter(|frequencies| !frequencies.is_empty()).count();
         match (self.view.collection(), self.terms.get(number)) {
-            (Some(collection), Some(term)) => collection.containing(&term.text, ranked),
+            (Some(collection), Some(term)) => collection.at_least(&term.text, ranked),
             _ => ranked,
         }
     }

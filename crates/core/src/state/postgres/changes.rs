@@ -42,7 +42,7 @@ INSERT INTO {schema}.document_change (store, sequence, nonce, type, namespace, k
 SELECT $1, g.sequence, $2, g.type, g.namespace, g.key, $3, g.created_at
 FROM unnest($15::bigint[], $16::bigint[], $17::bytea[], $18::bytea[], $19::bigint[]) AS g (sequence, type, namespace, key, created_at)";
 /// A statement of its own, because not all engines change a table twice in one.
-const REMOVE: &str = "DELETE FROM {schema}.document AS d USING unnest($2::bytea[], $3::bytea[]) AS g (namespace, key) WHERE d.store = $1 AND d.namespace = g.namespace AND d.key = g.key";
+const REMOVE: &str = "WITH given AS (SELECT * FROM unnest($2::bytea[], $3::bytea[]) AS g (namespace, key)), terms AS (DELETE FROM {schema}.document_terms AS t USING given AS g WHERE t.store = $1 AND t.namespace = g.namespace AND t.key = g.key) DELETE FROM {schema}.document AS d USING given AS g WHERE d.store = $1 AND d.namespace = g.namespace AND d.key = g.key";
 const WRITE_CHUNKS: &str = "INSERT INTO {schema}.document_chunk (store, sequence, n, bytes) SELECT $1, $2, g.n, g.bytes FROM unnest($3::bigint[], $4::bytea[]) AS g (n, bytes)";
 
 /// The operations of the calls of a group.

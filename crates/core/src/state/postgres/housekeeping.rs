@@ -37,6 +37,8 @@ const EXPIRE: &str = concat!(
       RETURNING d.namespace, d.key, d.sequence, c.before, c.at
     ), chunks AS (
       DELETE FROM {schema}.document_chunk AS k USING removed AS r WHERE k.store = $1 AND k.sequence = r.sequence
+    ), terms AS (
+      DELETE FROM {schema}.document_terms AS t USING removed AS r WHERE t.store = $1 AND t.namespace = r.namespace AND t.key = r.key
     ), recorded AS (
       INSERT INTO {schema}.document_change (store, sequence, nonce, type, namespace, key, at, created_at)
       SELECT $1, r.before + row_number() OVER (ORDER BY r.sequence), $8, 1, r.namespace, r.key, r.at, r.at FROM removed AS r
@@ -56,6 +58,8 @@ const REMOVE_WRITERS: &str = concat!(
     " - 86400000"
 );
 const REMOVE_CHUNKS: &str = "DELETE FROM {schema}.document_chunk AS k WHERE k.store = $1 AND NOT EXISTS (SELECT 1 FROM {schema}.document AS d WHERE d.store = $1 AND d.sequence = k.sequence)";
+/// Terms of items that were written again or removed since.
+const REMOVE_TERMS: &str = "DELETE FROM {schema}.document_terms AS t WHERE t.store = $1 AND NOT EXISTS (SELECT 1 FROM {schema}.document AS d WHERE d.store = $1 AND d.namespace = t.namespace AND d.key = t.key AND d.sequence = t.sequence)";
 /// The latest change of an item that no longer exists.
 const LATEST_OF_GONE: &str = "SELECT max(c.sequence) FROM {schema}.document_change AS c WHERE c.store = $1 AND NOT EXISTS (SELECT 1 FROM {schema}.document AS d WHERE d.store = $1 AND d.namespace = c.namespace AND d.key = c.key)";
 const FORGET: &str = "UPDATE {schema}.document_store SET forgotten = greatest(forgotten, $2, sequence - $3) WHERE store = $1";
@@ -183,7 +187,7 @@ impl State {
         let forget = store.parameters().number(gone.unwrap_or_default()).number(store.max_changes);
         store.write(FORGET, &forget).await?;
         let changes = changes.saturating_sub(self.readable_changes().await?);
-        for sql in [REMOVE_CHANGES, REMOVE_WRITERS, REMOVE_CHUNKS] {
+        for sql in [REMOVE_CHANGES, REMOVE_WRITERS, REMOVE_CHUNKS, REMOVE_TERMS] {
             store.write(sql, &store.parameters()).await?;
         }
         Ok(Swept { expired_items, changes, erased: false })

@@ -6,6 +6,7 @@
 //! | `rows` | rows of items, and chunks of long values |
 //! | `reading` | items and pages of them |
 //! | `search`, `watch` | ranked search, and changes since a position |
+//! | `terms` | rows with the terms of items, by which a search is narrowed |
 //! | `writer` | the queue of calls, in groups |
 //! | `claim` | the number of a write, by which a repeated one is recognised, and the lock of the store |
 //! | `puts`, `removals` | groups of single writes or removals, in one statement |
@@ -25,6 +26,7 @@ mod removals;
 mod rows;
 mod search;
 mod store;
+mod terms;
 mod watch;
 mod writer;
 
@@ -41,7 +43,7 @@ use super::{
     Operation, Outcome, SharedStateOptions, operation::interrupted, revision::Position,
     words::Words,
 };
-use crate::error::Result;
+use crate::{debug::Debug, error::Result};
 use store::Store;
 use writer::{Call, Writer};
 
@@ -51,6 +53,7 @@ pub(super) struct State {
     writer: Arc<Writer>,
     words: Arc<Words>,
     calls: CallTracker,
+    debug: Debug,
 }
 
 /// A call in the writer's queue.
@@ -81,13 +84,14 @@ impl Pending {
 
 impl State {
     /// A store. Opens no connection.
-    pub fn new(options: SharedStateOptions) -> Arc<Self> {
+    pub fn new(options: SharedStateOptions, debug: Debug) -> Arc<Self> {
         let store = Arc::new(Store::new(options));
         Arc::new(Self {
             writer: Arc::new(Writer::new(Arc::clone(&store))),
             store,
             words: Arc::default(),
             calls: CallTracker::default(),
+            debug,
         })
     }
 

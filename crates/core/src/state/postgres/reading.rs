@@ -16,6 +16,7 @@ use crate::{
         listing::{Last, Listing, MAX_PAGE_BYTES, NamespaceListing, Namespaces, Order, Page},
         name::{Place, after_all_with, below},
         operation::Outcome,
+        ranking::MAX_ITEMS,
     },
 };
 
@@ -24,8 +25,15 @@ const BATCH: usize = 256;
 
 macro_rules! is_alive {
     () => {
+        $crate::state::postgres::reading::is_alive!("d")
+    };
+    ($row:expr) => {
         concat!(
-            "(d.expires_at IS NULL OR d.expires_at > ",
+            "(",
+            $row,
+            ".expires_at IS NULL OR ",
+            $row,
+            ".expires_at > ",
             $crate::state::postgres::store::now!(),
             ")"
         )
@@ -57,6 +65,11 @@ macro_rules! listed {
 const BY_KEY: &str = listed!(item_columns!(), "d.namespace, d.key");
 const BY_UPDATE: &str = listed!(item_columns!(), "d.sequence DESC");
 const SEQUENCES: &str = listed!("d.sequence", "d.sequence DESC");
+const LATER: &str = concat!(
+    "SELECT d.sequence FROM {schema}.document AS d WHERE d.store = $1 AND d.namespace >= $2 AND d.namespace < $3 AND d.sequence > $4 AND ",
+    is_alive!(),
+    " ORDER BY d.sequence DESC LIMIT $5"
+);
 const NAMESPACES: &str = concat!(
     "SELECT DISTINCT d.namespace FROM {schema}.document AS d WHERE d.store = $1 AND d.namespace >= $2 AND d.namespace < $3 AND ",
     is_alive!(),
@@ -110,6 +123,24 @@ pub(super) async fn next_items(
         }
     }
     Ok(items)
+}
+
+/// The numbers of the changes after `after` that wrote the items of a listing, latest first, at most [`MAX_ITEMS`].
+pub(super) async fn later(
+    transaction: &Transaction,
+    store: &Store,
+    listing: &Listing,
+    after: i64,
+) -> StatementResult<Vec<i64>> {
+    let Range { start, end } = below(&listing.prefix);
+    let parameters = store
+        .parameters()
+        .bytes(start)
+        .bytes(end)
+        .number(after)
+        .number(i64::try_from(MAX_ITEMS).unwrap_or(i64::MAX));
+    let rows = transaction.statement(LATER, &parameters).await?;
+    rows.iter().map(|row| row.try_get(0)).collect()
 }
 
 /// The numbers of the changes that wrote the items of a listing, latest first.

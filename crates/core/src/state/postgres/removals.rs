@@ -24,6 +24,8 @@ const REMOVE: &str = concat!(
       RETURNING d.namespace, d.key, d.sequence AS old, c.before + g.number AS sequence, c.at, CASE WHEN d.expires_at <= c.at THEN 0 ELSE d.created_at END AS created_at
     ), chunks AS (
       DELETE FROM {schema}.document_chunk AS k USING removed AS r WHERE k.store = $1 AND k.sequence = r.old
+    ), terms AS (
+      DELETE FROM {schema}.document_terms AS t USING removed AS r WHERE t.store = $1 AND t.namespace = r.namespace AND t.key = r.key
     ), recorded AS (
       INSERT INTO {schema}.document_change (store, sequence, nonce, type, namespace, key, at, created_at)
       SELECT $1, r.sequence, $8, 1, r.namespace, r.key, r.at, r.created_at FROM removed AS r

@@ -1,14 +1,18 @@
-//! Ranked search of items for a question.
+//! Ranked search of items for a question. Of more than a few items, the full-text index first narrows the search to candidates
+//! ([`super::terms`]). Searches with vectors, or for nothing but stop words, rank the latest items without it.
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
 use database::Transaction;
+use serde_json::json;
+use text_index::Query;
 
 use super::{
     State,
-    reading::{is_accepted, next_items, sequences},
+    reading::{is_accepted, later, next_items, sequences},
     rows::{StoredItem, item_columns},
     store::{StatementResult, Store},
+    terms::{Extent, similar},
 };
 use crate::{
     debug::Debug,
@@ -16,7 +20,7 @@ use crate::{
     state::{
         item::ItemText,
         listing::{Last, Listing},
-        ranking::{Candidates, MissingTexts, Search, Texts},
+        ranking::{Candidates, MissingTexts, Question, Search, Texts},
         words::{ItemWords, Words},
     },
     vectors::Vectors,
@@ -24,6 +28,14 @@ use crate::{
 
 /// The items that are read at once.
 const BATCH: usize = 256;
+/// The least number of candidates, …
+const MIN_CANDIDATES: usize = 200;
+/// … and how many there are for each item that a search may return.
+const CANDIDATES_PER_ITEM: usize = 20;
+/// The most further candidates that are asked for at once.
+const MAX_PAGE: usize = 5000;
+/// So many candidates that pass a filter are enough for each item that a search may return.
+const ACCEPTED: usize = 5;
 const READ: &str = concat!(
     "SELECT ",
     item_columns!(),
@@ -51,21 +63,28 @@ fn texts_of(item: &StoredItem) -> Texts<'_> {
     Texts::of(&item.meta, item.value.as_deref().unwrap_or_default())
 }
 
-fn words_of(words: &Words, number: u64, item: &StoredItem) -> ItemWords {
+/// The candidates of a search for so many items. No index is needed for so few items.
+fn few(limit: usize) -> usize {
+    limit.saturating_mul(CANDIDATES_PER_ITEM).max(MIN_CANDIDATES)
+}
+
+pub(super) fn words_of(words: &Words, number: u64, item: &StoredItem) -> ItemWords {
     words.of_item(item.meta.revision.sequence, number, || texts_of(item).words(&item.meta))
 }
 
-/// The items of a listing without a filter. Only those are read whose words are not cached.
-async fn all(
+/// Adds the items that these changes wrote, if they pass the filter of a listing. Without a filter, only those are read whose
+/// words are not cached. Returns whether more can be added.
+async fn push_all(
     transaction: &Transaction,
     store: &Store,
     listing: &Listing,
-    words: &Words,
-) -> StatementResult<Candidates> {
-    let mut candidates = Candidates::default();
-    let number = words.begin();
-    for batch in sequences(transaction, store, listing).await?.chunks(BATCH) {
-        let cached = |sequence: &i64| words.get(*sequence, number);
+    (words, number): (&Words, u64),
+    sequences: &[i64],
+    candidates: &mut Candidates,
+) -> StatementResult<bool> {
+    let cached =
+        |sequence: &i64| listing.filter.is_empty().then(|| words.get(*sequence, number)).flatten();
+    for batch in sequences.chunks(BATCH) {
         let missing: Vec<i64> =
             batch.iter().copied().filter(|sequence| cached(sequence).is_none()).collect();
         let items = match missing.is_empty() {
@@ -73,16 +92,66 @@ async fn all(
             false => read(transaction, store, missing).await?,
         };
         for sequence in batch {
-            let item = items.get(sequence).map(|item| words_of(words, number, item));
-            let is_full = item
-                .or_else(|| cached(sequence))
-                .is_some_and(|item| !candidates.push(*sequence, item));
-            if is_full {
-                return Ok(candidates);
+            let item = match items.get(sequence) {
+                Some(item) if !is_accepted(listing, item) => None,
+                Some(item) => Some(words_of(words, number, item)),
+                None => cached(sequence),
+            };
+            if item.is_some_and(|item| !candidates.push(*sequence, item)) {
+                return Ok(false);
             }
         }
     }
+    Ok(true)
+}
+
+/// The items of a listing without a filter.
+async fn all(
+    transaction: &Transaction,
+    store: &Store,
+    listing: &Listing,
+    words: &Words,
+) -> StatementResult<Candidates> {
+    let mut candidates = Candidates::default();
+    let sequences = sequences(transaction, store, listing).await?;
+    let words = (words, words.begin());
+    push_all(transaction, store, listing, words, &sequences, &mut candidates).await?;
     Ok(candidates)
+}
+
+/// The best items for a query, of the candidates that the full-text index finds, and of those items that it does not know yet.
+async fn narrowed(
+    transaction: &Transaction,
+    store: &Store,
+    listing: &Listing,
+    words: &Words,
+    (query, limit): (&Query, usize),
+    extent: &Extent,
+) -> StatementResult<Vec<(i64, f32)>> {
+    let (mut candidates, words) = (Candidates::default(), (words, words.begin()));
+    let later = later(transaction, store, listing, extent.latest).await?;
+    push_all(transaction, store, listing, words, &later, &mut candidates).await?;
+    let mut page = (0, few(limit));
+    let mut found = extent.find(transaction, store, listing, query, page).await?;
+    let mut collection = extent.collection(&found, query, candidates.analysed());
+    let more = similar(transaction, store, listing, query, &collection).await?;
+    if let Some(query) = &more {
+        found = extent.find(transaction, store, listing, query, page).await?;
+        collection = extent.collection(&found, query, candidates.analysed());
+    }
+    let query = more.as_ref().unwrap_or(query);
+    // With a filter, further candidates are read until there are enough.
+    let enough = candidates.len() + limit.saturating_mul(ACCEPTED);
+    loop {
+        let has_room =
+            push_all(transaction, store, listing, words, &found.best, &mut candidates).await?;
+        let is_enough = listing.filter.is_empty() || candidates.len() >= enough;
+        if is_enough || !has_room || found.found < page.1 {
+            return Ok(candidates.best_within(query, collection, limit));
+        }
+        page = (page.0 + page.1, (page.1 * 2).min(MAX_PAGE));
+        found = extent.find(transaction, store, listing, query, page).await?;
+    }
 }
 
 /// Visits the items of a listing that pass its filter, until the visit says that it needs no more.
@@ -163,6 +232,19 @@ impl State {
         texts.await
     }
 
+    /// What the full-text index knows of the items below the prefix. `None` if it is not needed, or cannot be used.
+    async fn extent(&self, question: &Question, listing: &Arc<Listing>) -> Option<Extent> {
+        let (_, limit) = question.narrowing()?;
+        let prepared = Extent::prepare(&self.store, &self.words, listing, few(limit)).await;
+        prepared.unwrap_or_else(|error| {
+            self.debug.say(
+                "full-text index not used",
+                || json!({ "store": self.store.name, "reason": error.to_string() }),
+            );
+            None
+        })
+    }
+
     /// The items that share a term with the question or are near to it: best first, of equal ones the latest written
     /// first.
     pub async fn search(&self, search: Search) -> Result<ItemText> {
@@ -171,17 +253,23 @@ impl State {
             return Ok(ItemText::default());
         };
         let root = listing.root;
+        let listing = Arc::new(listing);
+        let extent = Arc::new(self.extent(&question, &listing).await);
         let request = Arc::new((question, listing));
         let found = self.store.snapshot(|transaction| {
             let (store, words) = (Arc::clone(&self.store), Arc::clone(&self.words));
-            let request = Arc::clone(&request);
+            let (request, extent) = (Arc::clone(&request), Arc::clone(&extent));
             async move {
                 let (question, listing) = request.as_ref();
-                let candidates = match listing.filter.is_empty() {
-                    true => all(&transaction, &store, listing, &words).await?,
-                    false => filtered(&transaction, &store, listing, &words).await?,
+                let best = match (question.narrowing(), extent.as_ref()) {
+                    (Some(query), Some(extent)) => {
+                        narrowed(&transaction, &store, listing, &words, query, extent).await?
+                    }
+                    _ if listing.filter.is_empty() => {
+                        all(&transaction, &store, listing, &words).await?.best(question)
+                    }
+                    _ => filtered(&transaction, &store, listing, &words).await?.best(question),
                 };
-                let best = candidates.best(question);
                 let sequences = best.iter().map(|(sequence, _)| *sequence).collect();
                 let items = read(&transaction, &store, sequences).await?;
                 Ok((best, items))

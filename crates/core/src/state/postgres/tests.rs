@@ -21,12 +21,13 @@ use crate::{
 fn open_at(url: &str, name: &str, max_changes: i64, process: u64) -> Arc<State> {
     let timeout = Some(Duration::from_millis(20_000 + process));
     let options = SettingsOptions { timeout, ..SettingsOptions::default() };
-    State::new(SharedStateOptions {
+    let options = SharedStateOptions {
         database: Database::open(Settings::parse(url, options).unwrap()),
         name: name.to_owned(),
         max_value_bytes: 64 << 20,
         max_changes,
-    })
+    };
+    State::new(options, Debug::default())
 }
 
 fn open(server: &Server, name: &str, process: u64) -> Arc<State> {
