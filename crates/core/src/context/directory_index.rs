@@ -100,7 +100,11 @@ impl DirectoryIndex {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn turn(&self) -> Result<SemaphorePermit<'_>> {
+    /// Waits for the turn of a search. Searches of a manager read files one after the other, so that none is read twice.
+    ///
+    /// # Errors
+    /// `Internal`, never in practice: the index is not closed.
+    pub async fn turn(&self) -> Result<SemaphorePermit<'_>> {
         let turn = self.turn.acquire().await;
         turn.map_err(|_| Error::internal("the index of the directory was closed"))
     }

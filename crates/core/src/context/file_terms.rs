@@ -18,6 +18,9 @@ use super::{
 
 /// The files that are looked for at once.
 const FILES: usize = 1000;
+/// The files that may be unreadable, such as those in a bucket that this process does not use, before the search does without
+/// the index.
+const UNREADABLE: usize = 8;
 /// The bytes of terms that are added at once.
 const BYTES: usize = 1024 * 1024;
 
@@ -33,6 +36,7 @@ pub(super) async fn add_missing(
     let directory = session.directory.path();
     let file_system = session.directory.file_system.as_ref();
     let root = file_system.canonical(directory).await?;
+    let mut unreadable = 0;
     loop {
         let missing = terms.missing(directory, FILES).await?;
         let count = missing.len();
@@ -46,8 +50,16 @@ pub(super) async fn add_missing(
         for file in missing {
             // Lets other tasks run; a cancelled search stops here.
             tokio::task::yield_now().await;
-            let Some(found) = terms_of(session, index, &mut beginnings, file).await? else {
-                continue;
+            let name = file.entry.name.clone();
+            let found = match terms_of(session, index, &mut beginnings, file).await {
+                Ok(Some(found)) => found,
+                Ok(None) => continue,
+                Err(error) if unreadable < UNREADABLE => {
+                    unreadable += 1;
+                    skipped(&session.debug, &session.directory.path_of(&name), &error.to_string());
+                    continue;
+                }
+                Err(error) => return Err(error),
             };
             bytes += found.terms.iter().map(String::len).sum::<usize>();
             read.push(found);

@@ -76,7 +76,10 @@ impl<'m> Narrowing<'m> {
             return Ok(None);
         }
         session.directory.check()?;
-        file_terms::add_missing(session, terms, index).await?;
+        {
+            let _turn = index.turn().await?;
+            file_terms::add_missing(session, terms, index).await?;
+        }
         let mut narrowing = Self {
             session,
             index,
