@@ -253,7 +253,8 @@ async fn own_contexts_are_found_once(server: &Server) {
     let directory = Path::new("/own");
     let (_, files) = open(&server.url(), "own");
     let own = Manager::new(of_session("run", directory), Arc::clone(&files), Debug::default());
-    save(&own, 1, "tool", "the first zeppelin").await;
+    let (arguments, result) = (json!({ "number": 1 }), json!("the first zeppelin"));
+    contexts::save(&own, "tool", &arguments, &result).await.unwrap();
     let none = json!({});
     assert_eq!(search(&own, "zeppelin", &none).await.len(), 1);
     own.close(own.calls()).await;
