@@ -22,7 +22,7 @@ interface Call {
   readonly description?: string
 }
 
-function callOf(row: Row): Call {
+export function callOf(row: Row): Call {
   // Outputs of one session were made for one purpose: that is what a query id says.
   const queryId = row.session === undefined ? undefined : `session ${row.session}`
   if (isToolCall(row)) {

@@ -3,7 +3,7 @@
 
 use text_index::SearchSyntax;
 
-use super::{filter::ContextFilter, pointer::Pointer};
+use super::{facets, filter::ContextFilter, pointer::Pointer};
 
 /// The conditions of the options and of the query together.
 pub(super) struct Admission {
@@ -35,6 +35,11 @@ impl Admission {
         let lists = [queries, tasks, tools, calls, sessions];
         let has_lists = lists.iter().any(|list| list.is_some());
         !(has_lists || since.is_some() || until.is_some()) && self.excluded_tools.is_empty()
+    }
+
+    /// Terms of admitted contexts: each has one of each list.
+    pub fn facets(&self) -> Vec<Vec<String>> {
+        facets::of_filter(&self.filter)
     }
 
     /// Whether a context is admitted.

@@ -1,23 +1,25 @@
 //! The contexts that a search covers, with access to their texts: those of this manager and, if wanted, those of other
-//! sessions in the directory.
+//! sessions in the directory, or the candidates among them that the index of a database named.
 
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use storage::{Payload, layout};
-use text_index::Index;
+use text_index::{Collection as Statistics, Index, TextSearch};
 
 use super::{
+    admission::Admission,
     context_files::MAX_TEXT,
     directory_index::{DirectoryIndex, FIRST_FOREIGN},
     file_head::skipped,
     held::Held,
     indexing::MAX_INDEXED_RESULT,
+    narrowing::{Narrowing, NotNarrowed},
     pointer::Pointer,
     session::Session,
     stored_text::StoredText,
 };
-use crate::{blocking::run_long, vectors::TextDigest};
+use crate::{blocking::run_long, error::Result, vectors::TextDigest};
 
 /// Pointers that are examined with the lock held, between two yields.
 const BATCH: usize = 4096;
@@ -27,12 +29,110 @@ const BATCH: usize = 4096;
 pub(super) struct Collection<'m> {
     session: &'m Arc<Session>,
     others: Option<&'m DirectoryIndex>,
+    /// The contexts of others that are covered, if not all are.
+    narrowing: Option<Narrowing<'m>>,
 }
 
 impl<'m> Collection<'m> {
-    /// `others` adds the contexts of other sessions.
-    pub fn new(session: &'m Arc<Session>, others: Option<&'m DirectoryIndex>) -> Self {
-        Self { session, others }
+    /// This manager's contexts.
+    pub fn own(session: &'m Arc<Session>) -> Self {
+        Self { session, others: None, narrowing: None }
+    }
+
+    /// This manager's contexts and those of other sessions: the candidates for the query, or all.
+    ///
+    /// # Errors
+    /// `Io` if the directory cannot be read.
+    pub async fn of_all(
+        session: &'m Arc<Session>,
+        others: &'m DirectoryIndex,
+        search: &TextSearch,
+        admission: &Admission,
+    ) -> Result<Self> {
+        let mut collection = Self { session, others: Some(others), narrowing: None };
+        match Narrowing::new(session, others, search, admission).await {
+            Ok(Some(narrowing)) => collection.narrowing = Some(narrowing),
+            Ok(None) => others.refresh(session).await?,
+            Err(reason) => collection.widen(reason).await?,
+        }
+        Ok(collection)
+    }
+
+    /// Covers all contexts of others, because the index of the database cannot be used.
+    async fn widen(&mut self, reason: NotNarrowed) -> Result<()> {
+        let error = match reason {
+            NotNarrowed::Search(error) => return Err(error),
+            NotNarrowed::Storage(error) => error,
+        };
+        self.say(
+            "Searched without the index of the database",
+            || json!({ "reason": error.to_string() }),
+        );
+        self.narrowing = None;
+        match self.others {
+            Some(others) => others.refresh(self.session).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Covers further candidates; returns whether there may be any.
+    ///
+    /// # Errors
+    /// `Io` if the directory cannot be read.
+    pub async fn more(&mut self) -> Result<bool> {
+        let Some(narrowing) = &mut self.narrowing else { return Ok(false) };
+        match narrowing.more().await {
+            Ok(more) => Ok(more),
+            Err(reason) => self.widen(reason).await.map(|()| true),
+        }
+    }
+
+    /// Covers the candidates for another query.
+    ///
+    /// # Errors
+    /// `Io` if the directory cannot be read.
+    pub async fn change(&mut self, search: &TextSearch) -> Result<()> {
+        let Some(narrowing) = &mut self.narrowing else { return Ok(()) };
+        match narrowing.change(search).await {
+            Ok(()) => Ok(()),
+            Err(reason) => self.widen(reason).await,
+        }
+    }
+
+    /// Covers also contexts of which only a part is indexed: the latest, with at most `bytes` bytes.
+    ///
+    /// # Errors
+    /// `Io` if the directory cannot be read.
+    pub async fn add_partly_covered(&mut self, bytes: u64) -> Result<()> {
+        let Some(narrowing) = &mut self.narrowing else { return Ok(()) };
+        match narrowing.add_partly_covered(bytes).await {
+            Ok(()) => Ok(()),
+            Err(reason) => self.widen(reason).await,
+        }
+    }
+
+    /// Terms of contexts that are not covered, of these lengths in characters.
+    pub async fn vocabulary(&self, lengths: RangeInclusive<usize>) -> Vec<String> {
+        let Some(narrowing) = &self.narrowing else { return Vec::new() };
+        let found = narrowing.vocabulary(lengths).await;
+        found.unwrap_or_else(|error| {
+            self.say(
+                "Looked for similar words in the candidates only",
+                || json!({ "reason": error.to_string() }),
+            );
+            Vec::new()
+        })
+    }
+
+    /// The statistics of the collection, if only a part of it is covered.
+    pub fn statistics(&self) -> Option<Statistics> {
+        self.narrowing.as_ref().map(|narrowing| narrowing.statistics().clone())
+    }
+
+    /// Whether a context is covered.
+    pub fn covers(&self, number: u64) -> bool {
+        number < FIRST_FOREIGN
+            || self.narrowing.as_ref().is_none_or(|narrowing| narrowing.covers(number))
     }
 
     /// The inverted indexes, which have no document ids in common.
@@ -60,7 +160,7 @@ impl<'m> Collection<'m> {
     pub async fn choose(&self, accepts: impl Fn(&Pointer, bool) -> bool) -> Vec<(i64, u64, u64)> {
         let mut chosen = Vec::new();
         let mut choose = |number, pointer: &Pointer, is_partial| {
-            if accepts(pointer, is_partial) {
+            if self.covers(number) && accepts(pointer, is_partial) {
                 chosen.push((pointer.timestamp, number, pointer.size));
             }
         };

@@ -57,7 +57,7 @@ pub(super) async fn grep(session: &Arc<Session>, request: GrepRequest) -> Result
     let paths = match paths {
         Some(paths) => paths,
         None => {
-            let collection = Collection::new(session, None);
+            let collection = Collection::own(session);
             let chosen = collection.choose(|pointer, _| filter.matches(pointer)).await;
             let pointers =
                 chosen.into_iter().filter_map(|(_, number, _)| collection.pointer(number));

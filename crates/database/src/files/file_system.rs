@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use storage::{Contents, Disk, FileEntry, FileFuture, FileSystem, ListedFile, Payload};
+use storage::{Contents, Disk, FileEntry, FileFuture, FileSystem, FileTerms, ListedFile, Payload};
 
 use super::{Files, disk::DatabaseDisk, place::directory_of, whole::Existing};
 
@@ -136,6 +136,10 @@ impl FileSystem for DatabaseFileSystem {
 
     fn disk(&self) -> Option<Arc<dyn Disk>> {
         Some(Arc::new(DatabaseDisk(Arc::clone(&self.0))))
+    }
+
+    fn terms(&self) -> Option<&dyn FileTerms> {
+        Some(self)
     }
 
     fn scope(&self) -> u64 {

@@ -38,15 +38,20 @@ fn milliseconds(microseconds: i64) -> i64 {
 
 impl Files {
     /// A file as a row of [`sql::LIST`] describes it. `None` for a directory.
-    fn entry_of(&self, row: &Row) -> Option<FileEntry> {
-        let length: Option<i64> = row.get(2);
+    pub fn entry_of(&self, row: &Row) -> Option<FileEntry> {
+        self.entry_at(row, 0)
+    }
+
+    /// As [`Files::entry_of`], with name, id, length, time and version from this column on.
+    pub fn entry_at(&self, row: &Row, first: usize) -> Option<FileEntry> {
+        let length: Option<i64> = row.get(first + 2);
         let length = u64::try_from(length?).unwrap_or_default();
         let mut hasher = std::hash::DefaultHasher::new();
-        (row.get::<_, Uuid>(1), row.get::<_, i64>(4)).hash(&mut hasher);
+        (row.get::<_, Uuid>(first + 1), row.get::<_, i64>(first + 4)).hash(&mut hasher);
         let offset = self.clock_offset.load(Ordering::Relaxed);
-        let modified = milliseconds(row.get(3)).saturating_sub(offset);
+        let modified = milliseconds(row.get(first + 3)).saturating_sub(offset);
         Some(FileEntry {
-            name: row.get(0),
+            name: row.get(first),
             length: Some(length),
             modified: Some(modified),
             written: Some(modified),
@@ -57,7 +62,7 @@ impl Files {
 
     /// Compares the server's clock with this machine's. Times of files are given in this machine's clock, with which callers
     /// compare them.
-    fn note_clock(&self, row: Option<&Row>) {
+    pub fn note_clock(&self, row: Option<&Row>) {
         /// A difference in ms that does not matter.
         const NEAR: i64 = 5000;
         let Some(server) = row.map(|row| milliseconds(row.get(5))) else { return };

@@ -16,6 +16,7 @@
 //! | `objects` | contents in object storage: writing and reading them |
 //! | `upload` | contents of any length that are uploaded piece by piece |
 //! | `collector` | the removal of objects that no file has |
+//! | `terms` | the terms of files, which narrow searches |
 //! | `locks` | the locks of this process, and the heartbeat that keeps them |
 //! | `file_system`, `disk` | the traits |
 
@@ -28,18 +29,20 @@ mod objects;
 mod open_file;
 mod place;
 mod sql;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod upload;
 mod whole;
 
 use std::{
+    collections::HashMap,
     future::Future,
     hash::{DefaultHasher, Hash, Hasher},
     io,
     path::Path,
-    sync::{Arc, atomic::AtomicI64, mpsc},
-    time::Duration,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicI64, mpsc},
+    time::{Duration, Instant},
 };
 
 use storage::{FileError, FileResult, FileSystem, Registry};
@@ -54,6 +57,7 @@ use crate::{
 };
 use collector::Collector;
 use locks::Locks;
+use terms::Statistics;
 
 /// The longest part of a file, in bytes.
 const PART: usize = 256 * 1024;
@@ -73,6 +77,8 @@ struct Files {
     collector: Collector,
     /// The server's clock less this machine's, in ms, if they differ much.
     clock_offset: AtomicI64,
+    /// The statistics of directories with terms, and when they were read.
+    statistics_of_terms: Mutex<HashMap<String, (Instant, Statistics)>>,
     scope: u64,
 }
 
@@ -94,6 +100,7 @@ pub fn file_system(database: &Arc<Database>, blobs: Option<&Arc<Blobs>>) -> Arc<
             blobs: blobs.map(Arc::clone),
             collector: Collector::default(),
             clock_offset: AtomicI64::new(0),
+            statistics_of_terms: Mutex::default(),
             // Other file systems of the process have small numbers.
             scope: hasher.finish() | 1 << 63,
         })
@@ -120,6 +127,10 @@ fn connections((operation, path): (&'static str, &Path)) -> FileResult<&'static 
 }
 
 impl Files {
+    fn statistics_of_terms(&self) -> MutexGuard<'_, HashMap<String, (Instant, Statistics)>> {
+        self.statistics_of_terms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Runs a statement on the thread of the connections. On the caller's, it could keep a connection while all threads of the
     /// caller's runtime wait for one, in blocking operations.
     async fn statement(

@@ -32,16 +32,20 @@ pub struct AskedTerm {
 ///
 /// `$table` has the rows of terms, which are called `t`, `$id` is what identifies a document there, `$conditions` says
 /// which rows are searched (`OFFSET 0` keeps the planner from using another index for them), and `$is_present` whether the
-/// document of a candidate `b.id` still exists.
+/// document of a candidate `b.id` still exists. Of equal candidates, those with the greatest `$recency` are the best.
+/// Conditions in `$filter` apply before the best are determined and do not change the statistics; a document is called `f` there.
 #[macro_export]
 macro_rules! candidates {
     ($table:expr, $id:expr, $conditions:expr, $is_present:expr) => {
+        $crate::candidates!($table, $id, $id, $conditions, $is_present, "true")
+    };
+    ($table:expr, $id:expr, $recency:expr, $conditions:expr, $is_present:expr, $filter:expr) => {
         concat!(
             "WITH asked AS MATERIALIZED (
               SELECT a.n, a.query::tsquery AS query, a.weight, a.is_extra
               FROM unnest($1::text[], $2::float8[], $3::boolean[]) WITH ORDINALITY AS a (query, weight, is_extra, n)
             ), found AS MATERIALIZED (
-              SELECT a.n, t.", $id, " AS id, t.length FROM asked AS a CROSS JOIN LATERAL (
+              SELECT a.n, t.", $id, " AS id, t.", $recency, " AS recency, t.length FROM asked AS a CROSS JOIN LATERAL (
                 SELECT * FROM {schema}.", $table, " AS r WHERE r.terms @@ a.query OFFSET 0
               ) AS t WHERE ", $conditions, "
             ), containing AS MATERIALIZED (
@@ -50,8 +54,8 @@ macro_rules! candidates {
               SELECT a.n, a.is_extra, a.weight * ln(1 + (greatest($4, c.documents) - c.documents + 0.5::float8) / (c.documents + 0.5::float8)) AS weight
               FROM asked AS a JOIN containing AS c ON c.n = a.n
             ), best AS MATERIALIZED (
-              SELECT f.id, sum(w.weight) / (8 + f.length / $5) AS score FROM found AS f JOIN weighted AS w ON w.n = f.n
-              GROUP BY f.id, f.length HAVING bool_or(NOT w.is_extra) ORDER BY score DESC, f.id DESC LIMIT $6 OFFSET $7
+              SELECT f.id, sum(w.weight) / (8 + f.length / $5) AS score FROM found AS f JOIN weighted AS w ON w.n = f.n WHERE ", $filter, "
+              GROUP BY f.id, f.recency, f.length HAVING bool_or(NOT w.is_extra) ORDER BY score DESC, f.recency DESC LIMIT $6 OFFSET $7
             )
             SELECT c.n, c.documents, NULL AS id, NULL AS score, NULL AS is_present FROM containing AS c
             UNION ALL SELECT NULL, NULL, b.id, b.score, ", $is_present, " FROM best AS b

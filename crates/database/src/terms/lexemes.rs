@@ -14,6 +14,9 @@ const MAX_VECTOR: usize = 960 * 1024;
 pub struct Tag(String);
 
 impl Tag {
+    /// The number of characters of a tag.
+    pub const LENGTH: usize = TAG;
+
     /// The tag of the collection with this name.
     #[must_use]
     pub fn of(collection: &[u8]) -> Self {

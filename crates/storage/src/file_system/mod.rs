@@ -8,6 +8,7 @@
 mod disk;
 mod local;
 mod open_file;
+mod terms;
 #[cfg(target_os = "linux")]
 mod unnamed;
 mod volume;
@@ -24,6 +25,10 @@ use std::{
 
 pub use disk::{Access, Disk, FileResult, LockAttempt, OpenFile};
 pub use local::LocalDisk;
+pub use terms::{
+    Coverage, FileTerms, FileWithoutTerms, FoundFiles, QueryTerm, SUFFIX_WITH_TERMS, TermQuery,
+    TermsOfFile,
+};
 pub use volume::{FileSystemKind, Volume};
 
 /// A pending file operation.
@@ -299,6 +304,11 @@ pub trait FileSystem: Send + Sync + 'static {
 
     /// The disk of this file system, if files can be kept open and locked.
     fn disk(&self) -> Option<Arc<dyn Disk>> {
+        None
+    }
+
+    /// The index of the terms of files, if there is one.
+    fn terms(&self) -> Option<&dyn FileTerms> {
         None
     }
 

@@ -66,7 +66,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Which;
+    use crate::{WantedTerm, Which};
 
     const TEXTS: [&str; 5] = [
         "green tea and black tea",
@@ -153,9 +153,9 @@ mod tests {
                 let hits = Index::rank_analysed(&query, documents.to_vec(), collection.map(Arc::clone), None).hits;
                 hits.iter().map(|hit| (hit.sequence, hit.score)).collect()
             };
-            prop_assert!(query.wanted().iter().all(|term| {
-                Collection::of_documents(&analysed, &query).containing(&term.text) == collection.containing(&term.text)
-            }));
+            let counted = Collection::of_documents(&analysed, &query);
+            let is_same = |term: &WantedTerm| counted.containing(&term.text) == collection.containing(&term.text);
+            prop_assert!(query.wanted().iter().all(is_same));
             let all = ranked(&analysed, None);
             prop_assert_eq!(&ranked(&analysed, Some(&collection)), &all);
             // Candidates contain all terms by which documents are found.

@@ -3,6 +3,7 @@
 //! run again with the similar terms; `expansion` does this for free-text queries.
 
 use std::cmp::Ordering;
+use std::ops::RangeInclusive;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -15,6 +16,8 @@ const LEAST_LETTERS: usize = 4;
 const TWO_EDITS_FROM: usize = 8;
 /// Maximum number of terms for a word.
 const MOST_TERMS: usize = 5;
+/// Maximum number of letters of a term.
+const LONGEST_TERM: usize = 64;
 /// Minimum number of letters of a term that a word begins with, except for few letters at its end; such a term has this
 /// similarity.
 const LEAST_BEGINNING: usize = 5;
@@ -25,8 +28,20 @@ const LEAST_TRIGRAMS: f32 = 0.6;
 /// Similarity of a word that is part of a term; it grows with the share of the term that the word makes up.
 const PART_SIMILARITY: f32 = 0.5;
 
-/// The terms of the indexes that may be meant by these words, none of which is indexed.
-pub(crate) fn similar_terms(indexes: &[&Index], words: &[Box<str>]) -> Vec<Box<str>> {
+/// The lengths of terms that may be similar to one of these words, in characters. `None` if no word can be misspelt.
+pub(crate) fn lengths_of_similar(words: &[Box<str>]) -> Option<RangeInclusive<usize>> {
+    let lengths = words.iter().filter_map(|word| Wanted::new(word)).map(|word| word.letters.len());
+    let shortest = lengths.min()?.saturating_sub(MOST_ENDING).max(LEAST_LETTERS - 1);
+    // A long term may contain a word.
+    Some(shortest..=LONGEST_TERM)
+}
+
+/// The terms of the indexes and of `vocabulary` that may be meant by these words, none of which is indexed.
+pub(crate) fn similar_terms(
+    indexes: &[&Index],
+    vocabulary: &[String],
+    words: &[Box<str>],
+) -> Vec<Box<str>> {
     let words: Vec<Wanted> = words.iter().filter_map(|word| Wanted::new(word)).collect();
     if words.is_empty() {
         return Vec::new();
@@ -35,13 +50,15 @@ pub(crate) fn similar_terms(indexes: &[&Index], words: &[Box<str>]) -> Vec<Box<s
     Index::having(indexes, |having| {
         let mut best: Vec<FxHashMap<&str, f32>> =
             words.iter().map(|_| FxHashMap::default()).collect();
-        having.for_each_term(|term, _| {
+        let mut compare = |term| {
             for (wanted, best) in words.iter().zip(&mut best) {
                 if let Some(similarity) = wanted.similarity(term) {
                     best.insert(term, similarity);
                 }
             }
-        });
+        };
+        having.for_each_term(|term, _| compare(term));
+        vocabulary.iter().for_each(|term| compare(term));
         for best in &best {
             let mut best: Vec<(&str, f32)> = best.iter().map(|(term, one)| (*term, *one)).collect();
             best.sort_by(|one, other| match other.1.total_cmp(&one.1) {
@@ -169,7 +186,7 @@ mod tests {
         let index = Index::new();
         let result = "kubernetes effect authentication cube affection";
         index.add(1, &Document { result, ..Document::default() });
-        let similar = |word: &str| similar_terms(&[&index], &[word.into()]);
+        let similar = |word: &str| similar_terms(&[&index], &[], &[word.into()]);
         assert_eq!(similar("kubernt"), ["kubernet".into()]);
         assert!(similar("ffect").contains(&"effect".into()));
         assert_eq!(similar("uthent"), ["authent".into()]);

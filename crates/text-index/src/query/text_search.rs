@@ -1,7 +1,7 @@
 //! Evaluates a search query over stored outputs: queries the index, verifies the texts, and selects the snippets to
 //! show.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::{ControlFlow, Range, RangeInclusive};
 
 use rustc_hash::FxHashSet;
 
@@ -15,8 +15,9 @@ use crate::query::plan::{Operator, QueryPlan, tokens};
 use crate::query::prefixes::PrefixRule;
 use crate::query::ranking::PlanRanking;
 use crate::query::search_syntax::SearchSyntax;
-use crate::query::similar::similar_terms;
+use crate::query::similar::{lengths_of_similar, similar_terms};
 use crate::query::verifier::Verifier;
+use crate::query::wanted::WantedTerm;
 use crate::scoring::collection::Collection;
 use crate::scoring::explain::TermMatch;
 use crate::scoring::ranked::{RankedList, Which};
@@ -119,38 +120,65 @@ impl TextSearch {
         search
     }
 
-    /// The search by the statistics of a collection of which the indexes have only a part, such as candidates.
-    #[must_use]
-    pub fn within(self, collection: Collection, indexes: &[&Index]) -> Self {
-        let mut search = Self { ranking: self.ranking.within(collection), ..self };
-        search.weigh(indexes);
-        search
-    }
-
     /// The statistics of indexes as one collection, for the terms of this search.
     #[must_use]
     pub fn collection_of(&self, indexes: &[&Index]) -> Collection {
         self.ranking.collection_of(indexes)
     }
 
-    /// A search for terms that may be meant by those words of the query that occur neither in the indexes nor in the
-    /// examined texts. `None` if there are no such words or no similar terms.
+    /// Adapts the search to indexes that have changed, or to the statistics of a collection of which they have only a part.
+    pub fn renew(&mut self, indexes: &[&Index], collection: Option<Collection>) {
+        let ranking = self.plan.ranking(indexes);
+        self.ranking = match collection {
+            Some(collection) => ranking.within(collection),
+            None => ranking,
+        };
+        self.weigh(indexes);
+    }
+
+    /// See [`QueryPlan::wanted`].
     #[must_use]
-    pub fn similar(&self, syntax: &SearchSyntax, indexes: &[&Index]) -> Option<Self> {
+    pub fn wanted(&self) -> Vec<WantedTerm> {
+        self.plan.wanted()
+    }
+
+    /// The terms that every hit contains, because they are terms of phrases.
+    #[must_use]
+    pub fn terms_of_phrases(&self) -> Vec<Box<str>> {
+        let phrases = self.plan.phrases.iter();
+        phrases.flat_map(|planned| planned.certain_terms.iter().cloned()).collect()
+    }
+
+    /// The terms of those words of the query that occur neither in the indexes nor in the examined texts.
+    #[must_use]
+    pub fn absent(&self, syntax: &SearchSyntax) -> Vec<Box<str>> {
         let is_absent = |term: &str| {
             let number = self.plan.terms.iter().position(|other| **other == *term);
             number.is_some_and(|number| {
                 self.documents.get(number) == Some(&0) && self.was_seen.get(number) == Some(&false)
             })
         };
-        let absent: Vec<Box<str>> = syntax
-            .words
-            .iter()
-            .map(|word| tokens(word))
-            .filter(|terms| terms.iter().all(|term| is_absent(term)))
-            .flatten()
-            .collect();
-        let terms = similar_terms(indexes, &absent);
+        let words = syntax.words.iter().map(|word| tokens(word));
+        words.filter(|terms| terms.iter().all(|term| is_absent(term))).flatten().collect()
+    }
+
+    /// The lengths of terms that may be similar to one of these, in characters. `None` if none is long enough to be
+    /// misspelt.
+    #[must_use]
+    pub fn lengths_of_similar(absent: &[Box<str>]) -> Option<RangeInclusive<usize>> {
+        lengths_of_similar(absent)
+    }
+
+    /// A search for terms that may be meant by `absent`: terms of the indexes, and of `vocabulary`. `None` if there are no
+    /// similar terms.
+    #[must_use]
+    pub fn similar(
+        &self,
+        absent: &[Box<str>],
+        indexes: &[&Index],
+        vocabulary: &[String],
+    ) -> Option<Self> {
+        let terms = similar_terms(indexes, vocabulary, absent);
         if terms.is_empty() {
             return None;
         }
@@ -225,9 +253,7 @@ impl TextSearch {
     /// when phrases have no indexed terms.
     #[must_use]
     pub fn having_phrases(&self, indexes: &[&Index]) -> Option<FxHashSet<u64>> {
-        let phrases = self.plan.phrases.iter();
-        let terms: Vec<Box<str>> =
-            phrases.flat_map(|planned| planned.certain_terms.iter().cloned()).collect();
+        let terms = self.terms_of_phrases();
         if terms.is_empty() {
             return None;
         }

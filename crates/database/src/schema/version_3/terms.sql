@@ -26,14 +26,20 @@ CREATE TABLE {schema}.document_terms_extent (
   filled bigint[] NOT NULL,
   PRIMARY KEY (store, prefix)
 );
--- `file` is the id of the file, which differs after it was replaced.
+-- `file` is the id of the file. A row goes with its file, also if the file is removed while the row is being added. Statistics are
+-- read from the index by directory.
 CREATE TABLE {schema}.file_terms (
-  file uuid PRIMARY KEY,
+  file uuid PRIMARY KEY REFERENCES {schema}.file (id) ON DELETE CASCADE,
   directory text COLLATE "C" NOT NULL,
-  name text COLLATE "C" NOT NULL,
+  created bigint NOT NULL,
   length integer NOT NULL,
   lengths integer[] NOT NULL,
   terms tsvector NOT NULL
 );
-CREATE INDEX file_terms_directory ON {schema}.file_terms (directory, name);
+CREATE INDEX file_terms_directory ON {schema}.file_terms (directory, created) INCLUDE (length, lengths);
 CREATE INDEX file_terms_terms ON {schema}.file_terms USING gin (terms) WITH (gin_pending_list_limit = 256);
+-- The part of a file that its terms are of: 0 none, because it is of another kind, 1 the beginning, 2 all; null if it is unknown, as it
+-- is when the file is written. Files whose terms are unknown are found by an index of these files, however many others there are.
+ALTER TABLE {schema}.file ADD COLUMN coverage smallint;
+CREATE INDEX file_without_terms ON {schema}.file (directory, created) WHERE coverage IS NULL AND name LIKE '%.json';
+CREATE INDEX file_partly_covered ON {schema}.file (directory, created) WHERE coverage = 1;

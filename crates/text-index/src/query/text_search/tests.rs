@@ -122,3 +122,47 @@ fn rare_words_are_noted() {
     assert!(mixed.examine(&of("login"), false, true).is_none());
     assert!(mixed.examine(&of("login needle"), false, true).is_some());
 }
+
+#[test]
+fn candidates_rank_as_in_the_collection_of_which_they_are_a_part() {
+    let texts = ["login form", "login page error", "other", "login error error", "form", "page"];
+    let all = index(&texts);
+    let candidates = Index::new();
+    for sequence in [1, 3] {
+        let result = texts[sequence];
+        candidates.add(sequence as u64, &Document { result, ..Document::default() });
+    }
+    let whole = search("login error", &[&all]);
+    let expected = whole.rank(&[&all], None, &|number| [1, 3].contains(&number));
+    let mut part = search("login error", &[]);
+    assert!(part.rank(&[&candidates], None, &|_| true).len() == 2);
+    part.renew(&[&candidates], Some(whole.collection_of(&[&all])));
+    assert_eq!(part.rank(&[&candidates], None, &|_| true), expected);
+    part.renew(&[&candidates], None);
+    assert_ne!(part.rank(&[&candidates], None, &|_| true), expected);
+}
+
+#[test]
+fn prefixes_are_expanded_to_the_terms_of_new_indexes() {
+    let new = index(&["logbook", "other"]);
+    let mut wanted = search("logb*", &[]);
+    assert!(wanted.rank(&[&new], None, &|_| true).is_empty());
+    wanted.renew(&[&new], None);
+    assert_eq!(wanted.rank(&[&new], None, &|_| true).len(), 1);
+}
+
+#[test]
+fn similar_words_are_looked_for_in_a_vocabulary_as_well() {
+    let empty = Index::new();
+    let syntax = SearchSyntax::parse("kubrnetes login the").unwrap();
+    let wanted = TextSearch::new(&syntax, BOUNDS, &[&empty]);
+    let absent = wanted.absent(&syntax);
+    assert!(absent.contains(&"login".into()));
+    let lengths = TextSearch::lengths_of_similar(&absent).unwrap();
+    assert!(lengths.contains(&"kubernet".len()) && lengths.contains(&60) && !lengths.contains(&2));
+    assert!(wanted.similar(&absent, &[&empty], &[]).is_none());
+    let found = wanted.similar(&absent, &[&empty], &["kubernet".to_owned(), "other".to_owned()]);
+    let terms: Vec<Box<str>> = found.unwrap().wanted().into_iter().map(|term| term.text).collect();
+    assert_eq!(terms, ["kubernet".into()]);
+    assert!(TextSearch::lengths_of_similar(&["abc".into()]).is_none());
+}
