@@ -309,19 +309,24 @@ async fn cut_connections_lose_and_double_nothing(server: &Server) {
     let process = process(&server.url_at(proxy.port()));
     process.rows("file").await;
     let cutting = proxy.clone();
+    let database = Arc::clone(&process.database);
     let cutter = tokio::spawn(async move {
-        for round in 0..20 {
+        let mut round = 0;
+        while round < 20 || database.statistics().retries <= 5 {
             // Statements are carried out, and their answers are lost.
             cutting.set_swallows(round % 2 == 0);
-            tokio::time::sleep(Duration::from_millis(60)).await;
+            // On a busy machine, few connections carry a statement after so short a time.
+            let pause = if round < 20 { 60 } else { 500 };
+            tokio::time::sleep(Duration::from_millis(pause)).await;
             cutting.cut();
+            round += 1;
         }
         cutting.set_swallows(false);
         cutting.cut();
     });
     let log = Arc::new(process.disk.open(Path::new("/cut/log"), Access::Append).unwrap());
     let mut number = 0;
-    while !cutter.is_finished() {
+    while !cutter.is_finished() || number <= 5 {
         let name = format!("/cut/{number:04}");
         process.write(&name, name.as_bytes()).await.unwrap();
         let temporary = process.files.replace(
@@ -335,7 +340,7 @@ async fn cut_connections_lose_and_double_nothing(server: &Server) {
         number += 1;
     }
     cutter.await.unwrap();
-    assert!(number > 5 && process.database.statistics().retries > 5);
+    assert!(process.database.statistics().retries > 5);
     let expected: String = (0..number).map(|number| format!("{number:04}\n")).collect();
     assert_eq!(String::from_utf8(process.read("/cut/log").await).unwrap(), expected);
     let names = process.disk.names(Path::new("/cut")).unwrap();

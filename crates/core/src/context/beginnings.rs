@@ -139,7 +139,7 @@ impl<'a> Beginnings<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use storage::{FileFuture, LocalDisk, Payload};
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     /// The local disk, which reads many files in one step, and counts the steps.
-    struct Batching(AtomicUsize);
+    pub(crate) struct Batching(pub AtomicUsize);
 
     impl FileSystem for Batching {
         fn create_directories<'a>(&'a self, path: &'a Path) -> FileFuture<'a, ()> {
@@ -204,6 +204,9 @@ mod tests {
         }
         fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<FileEntry>> {
             FileSystem::list(&LocalDisk, directory)
+        }
+        fn directories<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<String>> {
+            FileSystem::directories(&LocalDisk, directory)
         }
         fn remove<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool> {
             FileSystem::remove(&LocalDisk, path)

@@ -1,14 +1,15 @@
 //! The contexts that a search covers, with access to their texts: those of this manager and, if wanted, those of other
 //! sessions in the directory, or the candidates among them that the index of a database named.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{collections::HashMap, ops::RangeInclusive, path::Path, sync::Arc};
 
 use serde_json::{Value, json};
-use storage::{Payload, layout};
+use storage::{Contents, FileError, FileResult, Payload, layout};
 use text_index::{Collection as Statistics, Index, TextSearch};
 
 use super::{
     admission::Admission,
+    beginnings::AT_ONCE,
     context_files::MAX_TEXT,
     directory_index::{DirectoryIndex, FIRST_FOREIGN},
     file_head::skipped,
@@ -23,6 +24,8 @@ use crate::{blocking::run_long, error::Result, vectors::TextDigest};
 
 /// Pointers that are examined with the lock held, between two yields.
 const BATCH: usize = 4096;
+/// The longest file that is read together with others, in bytes.
+const MOST_AHEAD: u64 = 256 * 1024;
 
 /// The contexts of a search: this manager's by their call numbers, and those of others by the numbers of a
 /// [`DirectoryIndex`].
@@ -31,12 +34,16 @@ pub(super) struct Collection<'m> {
     others: Option<&'m DirectoryIndex>,
     /// The contexts of others that are covered, if not all are.
     narrowing: Option<Narrowing<'m>>,
+    /// Files that were read before they are needed; `None` are those that do not exist.
+    ahead: HashMap<String, Option<Contents>>,
+    /// Whether the file system reads many files faster than one after the other, as far as is known.
+    reads_ahead: bool,
 }
 
 impl<'m> Collection<'m> {
     /// This manager's contexts.
     pub fn own(session: &'m Arc<Session>) -> Self {
-        Self { session, others: None, narrowing: None }
+        Self { session, others: None, narrowing: None, ahead: HashMap::new(), reads_ahead: true }
     }
 
     /// This manager's contexts and those of other sessions: the candidates for the query, or all.
@@ -49,7 +56,7 @@ impl<'m> Collection<'m> {
         search: &TextSearch,
         admission: &Admission,
     ) -> Result<Self> {
-        let mut collection = Self { session, others: Some(others), narrowing: None };
+        let mut collection = Self { others: Some(others), ..Self::own(session) };
         match Narrowing::new(session, others, search, admission).await {
             Ok(Some(narrowing)) => collection.narrowing = Some(narrowing),
             Ok(None) => others.refresh(session).await?,
@@ -185,18 +192,68 @@ impl<'m> Collection<'m> {
         chosen
     }
 
-    /// The text of a context, from memory or from its file; `None` if it was removed or is no valid record.
-    pub async fn text(&self, number: u64, pointer: &Pointer) -> Option<StoredText> {
-        let filename = pointer.filename();
+    /// Reads the files of the next contexts in one step, where the file system can: those that are short and not in memory, at
+    /// most `count`. Does nothing while the first one needs no reading.
+    pub async fn read_ahead(&mut self, next: impl Iterator<Item = u64>, count: usize) {
+        let (mut names, mut bytes) = (Vec::new(), 0);
+        for number in next.take(count) {
+            if !self.reads_ahead {
+                return;
+            }
+            let pointer = self.pointer(number).filter(|pointer| pointer.size <= MOST_AHEAD);
+            let name = pointer.as_ref().map(|pointer| pointer.filename());
+            let unread = name.filter(|name| {
+                !self.ahead.contains_key(*name) && self.cached(number, name).is_none()
+            });
+            let size = pointer.as_ref().map_or(0, |pointer| pointer.size);
+            match unread {
+                Some(name) if bytes + size <= AT_ONCE => names.push(name.to_owned()),
+                None if names.is_empty() => return,
+                _ => continue,
+            }
+            bytes += size;
+        }
+        let Some(name) = names.first().filter(|_| names.len() > 1) else { return };
+        let directory = &self.session.directory;
+        let Ok(root) = directory.root(&directory.path_of(name)).await else { return };
+        // What cannot be read is read alone, which reports why.
+        let read = directory.file_system.read_many(&root, &names, MOST_AHEAD).await;
+        match read.ok().flatten() {
+            Some(read) => self.ahead.extend(names.into_iter().zip(read)),
+            None => self.reads_ahead = false,
+        }
+    }
+
+    /// A file that was read ahead, completely.
+    fn taken(&mut self, filename: &str) -> Option<FileResult<Contents>> {
+        let Some(contents) = self.ahead.remove(filename)? else {
+            let missing = std::io::ErrorKind::NotFound.into();
+            return Some(Err(FileError::system("read", Path::new(filename), missing)));
+        };
+        (contents.bytes.len() as u64 >= contents.length).then_some(Ok(contents))
+    }
+
+    fn cached(&self, number: u64, filename: &str) -> Option<Held> {
         let cached = self.session.pointers.cached(filename);
-        if let Some(held) = cached.or_else(|| self.cached_by_others(number, filename)) {
+        cached.or_else(|| self.cached_by_others(number, filename))
+    }
+
+    /// The text of a context, from memory or from its file; `None` if it was removed or is no valid record.
+    pub async fn text(&mut self, number: u64, pointer: &Pointer) -> Option<StoredText> {
+        let filename = pointer.filename();
+        if let Some(held) = self.cached(number, filename) {
             return StoredText::of_held(held);
         }
+        let taken = self.taken(filename);
         let directory = &self.session.directory;
         let path = directory.path_of(filename);
         let root = directory.root(&path).await.ok()?;
         let skipped = |reason: &str| skipped(&self.session.debug, &path, reason);
-        match directory.read(&root, filename, MAX_TEXT).await {
+        let read = match taken {
+            Some(read) => read,
+            None => directory.read(&root, filename, MAX_TEXT).await,
+        };
+        match read {
             Ok(contents) if contents.length > MAX_TEXT => {
                 skipped("the file is too large");
                 None

@@ -20,7 +20,7 @@
 mod admission;
 mod answer_key;
 mod backlog;
-mod beginnings;
+pub(crate) mod beginnings;
 mod bounds;
 mod bytes;
 mod call_set;

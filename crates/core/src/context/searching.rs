@@ -145,10 +145,14 @@ impl<'m> Searching<'m> {
         let mut wanted = self.limit.saturating_mul(2).max(FIRST_CANDIDATES);
         loop {
             let (ranked, is_all) = self.rank(wanted, &[&admitted, &having_phrases]).await;
-            for (number, score) in ranked {
+            for (place, &(number, score)) in ranked.iter().enumerate() {
                 if !self.examined.insert(number) {
                     continue;
                 }
+                let next = ranked.iter().skip(place).map(|(number, _)| *number);
+                let next = next.filter(|next| *next == number || !self.examined.contains(next));
+                let wanted = self.limit.saturating_sub(self.hits.len());
+                self.collection.read_ahead(next, wanted).await;
                 let Some(pointer) = self.collection.pointer(number) else { continue };
                 if pointer.size > self.bytes_left {
                     return true;
@@ -256,7 +260,7 @@ impl<'m> Searching<'m> {
     pub async fn newest(&mut self) {
         let chosen = self.collection.choose(|pointer, _| self.admission.admits(pointer)).await;
         let mut bytes_left = MAX_EXAMINED;
-        for (_, number, size) in chosen {
+        for (place, &(_, number, size)) in chosen.iter().enumerate() {
             let Some(pointer) = self.collection.pointer(number) else { continue };
             if !self.search.has_conditions() {
                 let examined = Examined::default();
@@ -274,6 +278,9 @@ impl<'m> Searching<'m> {
                 return;
             } else {
                 bytes_left -= size;
+                let next = chosen.iter().skip(place).map(|(_, number, _)| *number);
+                let wanted = self.limit.saturating_sub(self.hits.len());
+                self.collection.read_ahead(next, wanted).await;
                 let hit = self.examine(number, pointer, true, false).await;
                 self.hits.extend(hit);
             }

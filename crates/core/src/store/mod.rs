@@ -31,6 +31,7 @@ mod index;
 mod journal;
 mod location;
 mod markdown;
+mod read_ahead;
 mod recall;
 #[cfg(test)]
 mod redaction_tests;
@@ -43,13 +44,13 @@ mod yaml_quoted;
 mod yaml_reader;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use redaction::RedactionSession;
-use storage::{Durability, FileSystem, Payload, layout};
+use storage::{Contents, Durability, FileResult, FileSystem, Payload, layout};
 use tasks::{CallOrder, CallTracker, TrackedCall};
 
 use crate::{
@@ -147,16 +148,22 @@ impl Store {
     }
 
     /// The bytes of the entry at `location`. Symbolic links below the store are not followed.
-    async fn bytes_of(&self, root: &std::path::Path, location: &Location) -> Result<Vec<u8>> {
+    async fn bytes_of(&self, root: &Path, location: &Location) -> Result<Vec<u8>> {
         let limit = self.options.max_entry_bytes;
-        let path = std::path::Path::new(location.as_str());
-        let contents = match self.shared.file_system.read(root, path, limit).await {
+        let path = Path::new(location.as_str());
+        self.bytes_in(location, self.shared.file_system.read(root, path, limit).await)
+    }
+
+    /// The bytes of the entry at `location`, as the file system read it.
+    fn bytes_in(&self, location: &Location, read: FileResult<Contents>) -> Result<Vec<u8>> {
+        let limit = self.options.max_entry_bytes;
+        let contents = match read {
             Ok(contents) => contents,
             Err(error) if error.is_not_found() => return Err(self.not_found(location)),
             // How the disk reports a symbolic link in the path, or a target that is no regular
             // file.
             Err(error) if error.kind == std::io::ErrorKind::InvalidInput => {
-                return Err(self.shared.outside(&self.shared.directory.join(path)));
+                return Err(self.shared.outside(&self.shared.directory.join(location.as_str())));
             }
             Err(error) => return Err(self.refused("read", location, error)),
         };

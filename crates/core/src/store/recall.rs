@@ -11,6 +11,7 @@ use tasks::in_place;
 use super::{
     Entry, Filter, Location, Problem, Store, Summary,
     index::{Direction, EntryIndex},
+    read_ahead::{AT_ONCE, ReadAhead},
     write::read_back,
 };
 use crate::{
@@ -163,15 +164,24 @@ impl Store {
     /// Reads entries; those that were removed meanwhile are left out.
     async fn entries_at(&self, root: &Path, locations: Vec<Location>) -> Result<Vec<Entry>> {
         let mut entries = Vec::with_capacity(locations.len());
-        for location in locations {
-            // A cancelled search stops at this await.
-            tokio::task::yield_now().await;
-            match self.bytes_of(root, &location).await {
-                Ok(bytes) => entries.extend(read_back(&location, Payload::new(bytes)).await),
-                Err(Error { code: Code::Io, message, cause }) => {
-                    return Err(Error { code: Code::Io, message, cause });
+        for locations in locations.chunks(AT_ONCE) {
+            let file_system = self.shared.file_system.as_ref();
+            let ahead = ReadAhead::of(file_system, root, locations.iter().cloned()).await;
+            for location in locations {
+                // A cancelled search stops at this await.
+                tokio::task::yield_now().await;
+                let limit = self.options.max_entry_bytes;
+                let bytes = match ahead.as_ref().and_then(|ahead| ahead.take(location, limit)) {
+                    Some(read) => self.bytes_in(location, read),
+                    None => self.bytes_of(root, location).await,
+                };
+                match bytes {
+                    Ok(bytes) => entries.extend(read_back(location, Payload::new(bytes)).await),
+                    Err(Error { code: Code::Io, message, cause }) => {
+                        return Err(Error { code: Code::Io, message, cause });
+                    }
+                    Err(_) => {}
                 }
-                Err(_) => {}
             }
         }
         Ok(entries)

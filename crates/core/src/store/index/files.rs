@@ -11,7 +11,7 @@ use storage::{
 };
 use tokio::runtime::Handle;
 
-use super::super::Location;
+use super::super::{Location, read_ahead::ReadAhead};
 
 /// The files of a store, with blocking calls.
 pub(super) struct Files {
@@ -59,6 +59,23 @@ impl Files {
             Some(disk) => disk.entry(&self.root.join(location.directory()), location.name()),
             None => Ok(Some(FileEntry::named(location.name().to_owned()))),
         }
+    }
+
+    /// Reads entries in few steps, if the file system can: see [`ReadAhead::of`].
+    pub fn read_ahead(&self, locations: impl Iterator<Item = Location>) -> Option<ReadAhead> {
+        let file_system = self.file_system.as_ref();
+        self.runtime.block_on(ReadAhead::of(file_system, &self.root, locations))
+    }
+
+    /// An entry that was read ahead, or else now.
+    pub fn read_after(
+        &self,
+        ahead: Option<&ReadAhead>,
+        location: &Location,
+        limit: u64,
+    ) -> FileResult<Contents> {
+        let read = ahead.and_then(|ahead| ahead.take(location, limit));
+        read.unwrap_or_else(|| self.read(location, limit))
     }
 
     pub fn read(&self, location: &Location, limit: u64) -> FileResult<Contents> {

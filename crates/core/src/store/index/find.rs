@@ -15,7 +15,10 @@ use super::{
 use crate::{
     blocking::run_blocking,
     error::Result,
-    store::Entry,
+    store::{
+        Entry,
+        read_ahead::{AT_ONCE, ReadAhead},
+    },
     vectors::{Embedded, Vectors},
 };
 
@@ -53,8 +56,7 @@ impl EntryIndex {
         embedded: Option<Embedded>,
     ) -> Result<Vec<Location>> {
         let found = self.find_paths(filter, embedded).await?;
-        let location = |path: &Arc<str>| Location::of(&path.split('/').collect::<Vec<_>>());
-        Ok(found.iter().filter_map(location).collect())
+        Ok(found.iter().filter_map(|path| location_of(path)).collect())
     }
 
     /// As [`EntryIndex::find`], but returns the entries' metadata.
@@ -96,9 +98,15 @@ impl EntryIndex {
         let vectors = vectors.clone();
         let missing = run_blocking(move |cancelled| {
             let paths = index.without_vector(&filter, &syntax, &vectors, limit);
-            let texts = paths.iter().take_while(|_| !cancelled.is_set());
-            let texts = texts.filter_map(|path| texts_at(&files, path, index.max_entry_bytes));
-            Ok(texts.map(|texts| texts.embedded()).collect())
+            let mut texts = Vec::new();
+            for paths in paths.chunks(AT_ONCE) {
+                let ahead = files.read_ahead(paths.iter().filter_map(|path| location_of(path)));
+                let reading =
+                    Reading { files: &files, ahead: ahead.as_ref(), most: index.max_entry_bytes };
+                let next = paths.iter().take_while(|_| !cancelled.is_set());
+                texts.extend(next.filter_map(|path| Some(reading.texts_at(path)?.embedded())));
+            }
+            Ok(texts)
         });
         Ok((Some(text), missing.await?))
     }
@@ -252,18 +260,23 @@ impl EntryIndex {
                 open += usize::from(candidate.is_open);
                 open > count
             });
-            let (now, later) = rest.split_at(end.unwrap_or(rest.len()));
+            let (now, _) = rest.split_at(end.unwrap_or(rest.len()));
+            // A smaller round, of candidates that are read at once, where the file system can.
+            let few = now.get(..AT_ONCE).unwrap_or(now);
+            let undecided = few.iter().filter(|candidate| candidate.is_open);
+            let ahead = files.read_ahead(undecided.filter_map(|one| location_of(&one.path)));
+            let now = if ahead.is_some() { few } else { now };
+            let reading = Reading { files, ahead: ahead.as_ref(), most: self.max_entry_bytes };
             let chunks: Vec<&[Candidate]> =
                 if open == 0 { vec![now] } else { now.chunks(READ).collect() };
             let hits = tasks::map_on_few_threads(&chunks, cancelled, |chunk| {
-                let most = self.max_entry_bytes;
-                let mut look = LookThrough { files, plan, verifier: None, most };
+                let mut look = LookThrough { reading, plan, verifier: None };
                 let hits =
                     chunk.iter().filter(|candidate| !candidate.is_open || look.is_hit(candidate));
                 hits.map(|hit| Arc::clone(&hit.path)).collect::<Vec<_>>()
             });
             found.extend(hits.into_iter().flatten());
-            rest = later;
+            rest = rest.get(now.len()..).unwrap_or_default();
             count = (count * 4).min(MOST_READ);
         }
         found.truncate(limit);
@@ -273,28 +286,41 @@ impl EntryIndex {
 
 /// Reads and matches files on one thread.
 struct LookThrough<'s> {
-    files: &'s Files,
+    reading: Reading<'s>,
     plan: &'s QueryPlan,
     /// Large, so built only when the first file is read.
     verifier: Option<Verifier>,
-    most: u64,
 }
 
 impl LookThrough<'_> {
     fn is_hit(&mut self, candidate: &Candidate) -> bool {
-        let Some(texts) = texts_at(self.files, &candidate.path, self.most) else { return false };
+        let Some(texts) = self.reading.texts_at(&candidate.path) else { return false };
         let verifier = self.verifier.get_or_insert_with(|| self.plan.verifier());
         verifier.is_met_by(&texts.each(), candidate.needs_words)
     }
 }
 
-/// The texts of an entry; `None` if the file was removed, is no valid entry, or has more than `most` bytes.
-fn texts_at(files: &Files, path: &str, most: u64) -> Option<Texts> {
-    let location = Location::of(&path.split('/').collect::<Vec<_>>())?;
-    let contents = files.read(&location, most).ok()?;
-    if contents.length > most {
-        return None;
+/// How entries are read.
+#[derive(Clone, Copy)]
+struct Reading<'s> {
+    files: &'s Files,
+    ahead: Option<&'s ReadAhead>,
+    most: u64,
+}
+
+impl Reading<'_> {
+    /// The texts of an entry; `None` if the file was removed, is no valid entry, or has more than `most` bytes.
+    fn texts_at(&self, path: &str) -> Option<Texts> {
+        let location = location_of(path)?;
+        let contents = self.files.read_after(self.ahead, &location, self.most).ok()?;
+        if contents.length > self.most {
+            return None;
+        }
+        let entry = Entry::read(&location, &contents.bytes).ok()?;
+        Some(Texts::of(&location, entry))
     }
-    let entry = Entry::read(&location, &contents.bytes).ok()?;
-    Some(Texts::of(&location, entry))
+}
+
+fn location_of(path: &str) -> Option<Location> {
+    Location::of(&path.split('/').collect::<Vec<_>>())
 }

@@ -20,7 +20,11 @@ use super::{
     texts::Texts,
 };
 use crate::{
-    store::{Entry, Location, Summary, time},
+    store::{
+        Entry, Location, Summary,
+        read_ahead::{AT_ONCE, ReadAhead, SHORT},
+        time,
+    },
     vectors::TextDigest,
 };
 
@@ -74,11 +78,18 @@ impl EntryIndex {
         let text = self.text();
         let (mut found, mut drafts) = (Vec::new(), Vec::new());
         let mut batch = Batch::default();
-        for look in looks {
+        let mut ahead = None;
+        for (number, look) in looks.iter().enumerate() {
             if cancelled.is_set() {
                 break;
             }
-            match self.examine(files, look) {
+            if number % AT_ONCE == 0 {
+                let next = looks.iter().skip(number).take(AT_ONCE);
+                ahead = files.read_ahead(
+                    next.filter(|look| look.may_be_read_ahead()).map(|look| look.location.clone()),
+                );
+            }
+            match self.examine(files, look, ahead.as_ref()) {
                 Examined::Found(finding) => found.push((look.location.as_str().into(), finding)),
                 Examined::Entry(entry, stamp) => {
                     let sequence = self.sequence.fetch_add(1, Ordering::Relaxed);
@@ -101,8 +112,9 @@ impl EntryIndex {
         found
     }
 
-    fn examine(&self, files: &Files, look: &Look) -> Examined {
-        let now = time::now();
+    fn examine(&self, files: &Files, look: &Look, ahead: Option<&ReadAhead>) -> Examined {
+        // When the contents are read, at the earliest.
+        let now = ahead.map_or_else(time::now, |ahead| ahead.began);
         // Metadata is read before the contents, so that a change in between is noticed as another
         // version.
         let listed = match &look.file {
@@ -124,7 +136,7 @@ impl EntryIndex {
         if let Some(length) = file.length.filter(|length| *length > self.max_entry_bytes) {
             return too_long(length);
         }
-        let contents = match files.read(&look.location, self.max_entry_bytes) {
+        let contents = match files.read_after(ahead, &look.location, self.max_entry_bytes) {
             Ok(contents) => contents,
             // The file was removed, or replaced with a symbolic link.
             Err(error) if error.is_not_found() || error.kind == io::ErrorKind::InvalidInput => {
@@ -147,6 +159,13 @@ impl EntryIndex {
             Ok(entry) => Examined::Entry(entry, stamp),
             Err(problem) => broken(stamp, problem),
         }
+    }
+}
+
+impl Look {
+    /// Whether the contents may be read before [`EntryIndex::examine`]: the metadata is older, and the file is short.
+    fn may_be_read_ahead(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.length.is_none_or(|length| length <= SHORT))
     }
 }
 
