@@ -150,7 +150,8 @@ type Time = Date | string | number;
 interface StorageOptions {
     /**
      * The URL of a PostgreSQL database, such as `'postgres://user@host:5432/database'`. Several hosts may be given, separated by
-     * commas. `sslmode=disable` turns encryption off; every other mode verifies the server's certificate.
+     * commas. `sslmode=disable` turns encryption off. `require`, `verify-ca` and `verify-full` encrypt connections within the machine
+     * as well. The server's certificate is verified in every mode.
      */
     url: string;
     /**
@@ -174,8 +175,8 @@ interface StorageOptions {
     /** Returns the password of each new connection, for tokens that expire. Without it, the URL's password is used. */
     credentials?: (() => string | Promise<string>) | null | undefined;
     /**
-     * `false` turns encryption off. `ca` has certificates in the PEM format, which are trusted in place of the system's. Connections
-     * within the machine are not encrypted unless `ca` is set.
+     * `false` turns encryption off, and is refused if the URL's `sslmode` demands encryption. `ca` has certificates in the PEM format,
+     * which are trusted in place of the system's. Connections within the machine are encrypted only with `ca` or if `sslmode` demands it.
      */
     tls?: false | StorageTlsOptions | null | undefined;
 }

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import type { ContextErrorCode } from '../dist/index.js'
 import { debugLog, inDirectory, rejectsWith, wrong } from './support/fixtures.ts'
 import { ContextManager } from './support/managers.ts'
-import { isOnDisk, onDisk } from './support/postgres.ts'
+import { isInjected, isLocal, isOnDisk, onDisk } from './support/postgres.ts'
 import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from './support/stored-files.ts'
 
 const RECORD = '{"toolName":"t","toolDescription":"t","timestamp":"2024-01-15T10:30:00.000Z","args":{},"result":1}'
@@ -117,7 +117,6 @@ describe('loadContext', () => {
         [file('trailing.json', `${RECORD} x`), corrupt],
         [file('twice.json', RECORD + RECORD), corrupt],
         [file('binary.json', new Uint8Array([0, 255, 254, 123, 125])), corrupt],
-        [file('invalid-utf8.json', Buffer.from(RECORD.replace('"result":1', '"result":"\xff"'), 'latin1')), corrupt],
         [file('package.json', '{"name":"x","version":"1.0.0"}'), corrupt],
         [file('array.json', '[]'), corrupt],
         [file('null.json', 'null'), corrupt],
@@ -139,6 +138,10 @@ describe('loadContext', () => {
         [`${whole}\0.json`, outside],
         ['/', outside],
       ]
+      if (!isInjected) {
+        const invalid = Buffer.from(RECORD.replace('"result":1', '"result":"\xff"'), 'latin1')
+        table.push([file('invalid-utf8.json', invalid), corrupt])
+      }
       for (const [path, code] of table) {
         await rejectsWith(() => manager.loadContext(path), code)
         await rejectsWith(() => new ContextManager({ contextDir }).loadContext(path), code)
@@ -222,6 +225,8 @@ describe('loadContexts', () => {
       rmSync(gone)
       if (isOnDisk) {
         mkdirSync(join(contextDir, 'folder.json'))
+      }
+      if (isLocal) {
         symlinkSync(first, join(contextDir, 'link.json'))
       }
       for (const [name, content] of [
@@ -240,7 +245,7 @@ describe('loadContexts', () => {
         [join(contextDir, 'cut.json'), /Failed to load/],
         [join(contextDir, 'foreign.json'), /Failed to load/],
         [join(contextDir, 'folder.json'), isOnDisk ? /Failed to load/ : /not found/],
-        [join(contextDir, 'link.json'), isOnDisk ? /Failed to load/ : /not found/],
+        [join(contextDir, 'link.json'), isLocal ? /Failed to load/ : /not found/],
         [join(directory, 'outside.json'), /Failed to load/],
         ['/etc/passwd', /Failed to load/],
       ]

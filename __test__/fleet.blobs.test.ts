@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { startBucketProxy } from '../bench/fleet-bucket.ts'
 import {
   type BlobsOptions,
   ContextHistory,
@@ -162,6 +163,41 @@ describe('blobs', PATIENT, () => {
     assert.equal(String(result).length, 250 * line.length)
     await manager.clear()
     await hasObjects(0)
+  })
+
+  onServers('a part of a long output is read without the rest', async (bucket) => {
+    const line = 'a line of a long text, which has 54 characters in all\n'
+    const count = 400_000
+    const options: ContextManagerOptions = {
+      storage,
+      contextDir: 'parts',
+      retention: { maxResultBytes: 100 * 2 ** 20 },
+    }
+    await using saving = new ContextManager({ ...options, blobs })
+    const saved = await saving.saveContext('tool', {}, line.repeat(count))
+    // What the saving manager reads for its index does not pass the proxy.
+    const proxy = await startBucketProxy(bucket.port)
+    await using manager = new ContextManager({ ...options, blobs: { ...blobs, endpoint: proxy.endpoint } })
+    try {
+      for (const at of [0, count / 2, count - 600]) {
+        const [bytes, lines] = [
+          { from: at * line.length, to: (at + 600) * line.length },
+          { from: at + 1, to: at + 600 },
+        ]
+        for (const part of [{ bytes }, { lines }]) {
+          const before = proxy.counts()
+          const read = await manager.readContext(saved, part)
+          const after = proxy.counts()
+          assert.equal(read.text.trimEnd(), line.repeat(600).trimEnd())
+          const fetched = after.fetched - before.fetched
+          holds(fetched <= 1.1 * 2 ** 20, `${JSON.stringify(part)} fetches ${fetched} bytes`)
+          holds(after.requests - before.requests <= 4, `${after.requests - before.requests} requests`)
+        }
+      }
+    } finally {
+      proxy.close()
+    }
+    await saving.clear()
   })
 
   onServers('a sweep and forget remove objects', async () => {

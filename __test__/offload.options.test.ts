@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { contextTools, type OffloadPolicy, toText } from '../dist/index.js'
 import { filesIn, inDirectory, MemoryFileSystem, rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
 import { ContextManager } from './support/managers.ts'
-import { isOnDisk } from './support/postgres.ts'
+import { isLocal } from './support/postgres.ts'
 import { holds } from './support/processes.ts'
 import { readFileSync, statSync, writeFileSync } from './support/stored-files.ts'
 
@@ -246,7 +246,7 @@ describe('the context tools under other names', () => {
       assert.equal(new Set(answers.map(toText)).size, 1)
       const path = join(contextDir, KEY_FILE)
       assert.match(readFileSync(path, 'utf8'), /^[0-9a-f]{64}$/)
-      if (process.platform !== 'win32' && isOnDisk) {
+      if (process.platform !== 'win32' && isLocal) {
         assert.equal(statSync(path).mode & 0o777, 0o600)
       }
       await manager.sweep()

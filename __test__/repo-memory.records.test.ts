@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { RecordKind, RepoMemory } from '../dist/index.js'
 import { debugLog, inDirectory, only, rejectsWith } from './support/fixtures.ts'
 import { HASH, memoryFile, memoryIn, plant, plantMemory, textOf } from './support/memories.ts'
-import { isOnDisk, onDisk } from './support/postgres.ts'
+import { isLocal, onDisk } from './support/postgres.ts'
 import { holds, namesIn } from './support/processes.ts'
 import { existsSync, statSync } from './support/stored-files.ts'
 
@@ -281,7 +281,7 @@ describe('memory.json', () => {
 }
 `,
       )
-      if (process.platform !== 'win32' && isOnDisk) {
+      if (process.platform !== 'win32' && isLocal) {
         assert.deepEqual(
           [statSync(memoryFile(memory)).mode & 0o777, statSync(memory.directory).mode & 0o777],
           [0o600, 0o700],

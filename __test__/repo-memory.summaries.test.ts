@@ -5,7 +5,7 @@ import process from 'node:process'
 import { describe, it } from 'node:test'
 import { debugLog, inDirectory, only, rejectsWith } from './support/fixtures.ts'
 import { linesOf, memoryIn, plantSummaries, summariesFile, textOf } from './support/memories.ts'
-import { isOnDisk } from './support/postgres.ts'
+import { isLocal } from './support/postgres.ts'
 import { holds } from './support/processes.ts'
 import { Canaries } from './support/secrets.ts'
 import { appendFileSync, statSync } from './support/stored-files.ts'
@@ -52,7 +52,7 @@ describe('summaries', () => {
         'summary',
         'tags',
       ])
-      if (process.platform !== 'win32' && isOnDisk) {
+      if (process.platform !== 'win32' && isLocal) {
         assert.equal(statSync(summariesFile(memory)).mode & 0o777, 0o600)
       }
     }))

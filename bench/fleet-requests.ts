@@ -4,7 +4,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
-import { BUCKET } from '../__test__/support/buckets.ts'
+import { BUCKET, type BucketServer } from '../__test__/support/buckets.ts'
 import type { DelayingProxy } from '../__test__/support/database-proxy.ts'
 import type { PostgresServer } from '../__test__/support/postgres.ts'
 import { type BlobsOptions, ContextHistory, ContextManager } from '../dist/index.js'
@@ -103,22 +103,31 @@ export async function measureResume({ proxy, url }: Measured): Promise<void> {
   proxy.setLatency(0)
 }
 
+/** A bucket, and the proxy in front of it that counts what is read. */
+export interface MeasuredBucket {
+  readonly server: BucketServer
+  readonly proxy: BucketProxy
+}
+
 /** Reads a part of a long output in another process, from the database or from a bucket. */
-export async function measureRange({ url }: Measured, bucket: BucketProxy | undefined): Promise<void> {
+export async function measureRange({ url }: Measured, bucket: MeasuredBucket | undefined): Promise<void> {
   const contextDir = bucket === undefined ? '/range' : '/range-in-bucket'
-  const blobs: BlobsOptions | undefined = bucket && { url: `s3://${BUCKET}/range`, endpoint: bucket.endpoint }
-  const where = { contextDir, ...(blobs === undefined ? {} : { blobs }) }
+  const blobsAt = (endpoint: string | undefined): { blobs?: BlobsOptions } =>
+    endpoint === undefined ? {} : { blobs: { url: `s3://${BUCKET}/range`, endpoint } }
+  // What the saving manager reads for its index does not pass the proxy.
   const manager = new ContextManager({
     storage: url,
-    ...where,
+    contextDir,
+    ...blobsAt(bucket?.server.endpoint),
     redaction: false,
     retention: { maxResultBytes: 2 * LONG },
   })
   const line = 'a line of a long text, which has 50 characters in all\n'
   const path = await manager.saveContext('tool', {}, line.repeat(Math.ceil(LONG / line.length)))
-  const before = bucket?.counts()
-  const { requests, received, found } = await inProcess({ url, ...where, read: { path, ...RANGE } })
-  const after = bucket?.counts()
+  const before = bucket?.proxy.counts()
+  const read = { path, ...RANGE }
+  const { requests, received, found } = await inProcess({ url, contextDir, ...blobsAt(bucket?.proxy.endpoint), read })
+  const after = bucket?.proxy.counts()
   const fetched = (after?.fetched ?? 0) - (before?.fetched ?? 0)
   const ofBucket =
     bucket === undefined

@@ -107,7 +107,7 @@ async function measureRequests(server: PostgresServer, proxy: DelayingProxy): Pr
     const bucket = await startBucketServer()
     const bucketProxy = await startBucketProxy(bucket.port)
     try {
-      await measureRange(measured, bucketProxy)
+      await measureRange(measured, { server: bucket, proxy: bucketProxy })
     } finally {
       bucketProxy.close()
       await bucket.stop()

@@ -50,9 +50,15 @@ export function inTestPlace(options: { fileSystem?: unknown }): TestPlace {
 /** Whether the objects of tests keep files on disk. If not, they are in `testDatabase`, which has no links, modes or empty directories. */
 export const isOnDisk = testDatabase === undefined
 
-/** The options of tests that are skipped on `testDatabase`, because they are about something that only a disk has. */
+/** Whether the objects of tests use the disk through an injected file system, which follows links and decodes files as text. */
+export const isInjected = testFileSystem !== undefined
+
+/** Whether the objects of tests use the disk themselves, with its links, modes and locks. */
+export const isLocal = isOnDisk && !isInjected
+
+/** The options of tests that are skipped in other places, because they are about something that only the local disk has. */
 export const onDisk = (about: string): { skip: string | false } => ({
-  skip: isOnDisk ? false : `about ${about}`,
+  skip: isLocal ? false : `about ${about}`,
 })
 
 const isNode = process.versions['bun'] === undefined && !('Deno' in globalThis)

@@ -43,3 +43,19 @@ export const MEMORY_SUITES = [
   'repo-memory.summaries',
   'repo-memory.workflow',
 ]
+/** The test files of all three classes that pass on an injected file system as well: those that need no locks of other processes. */
+export const INJECTED_SUITES = [
+  'context-manager',
+  'context-manager.load',
+  'context-manager.pointers',
+  'context-manager.save',
+  'context-manager.tiers',
+  'context-store',
+  'context-store-tools',
+  'context-store.paths',
+  'import-record',
+  'repo-memory.pack',
+  'repo-memory.records',
+  'repo-memory.summaries',
+  'repo-memory.workflow',
+]

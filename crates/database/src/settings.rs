@@ -4,7 +4,7 @@ use std::{fmt, future::Future, pin::Pin, str::FromStr, sync::Arc, time::Duration
 
 use tokio_postgres::{Config, config::Host};
 
-use crate::transport::{Encryption, Transport};
+use crate::transport::{Encryption, SslDemand, Transport};
 
 /// The schema that is used if none is named.
 const DEFAULT_SCHEMA: &str = "agent_context";
@@ -89,7 +89,7 @@ impl Settings {
         if !is_postgres {
             return Err(invalid("url", "must begin with postgres:// or postgresql://"));
         }
-        let (url, asks_plain) = without_sslmode(url)?;
+        let (url, demand) = without_sslmode(url)?;
         let mut config = Config::from_str(&url).map_err(|error| {
             // The error's own text names the parameter, its source may quote a value.
             invalid("url", format!("must be a valid PostgreSQL URL ({error})"))
@@ -113,11 +113,11 @@ impl Settings {
         let place = place_of(&config);
         // Different certificates or callbacks are different settings, even if the URL is the same.
         let identity = format!(
-            "{url}\0{asks_plain}\0{schema}\0{pool}\0{}\0{encryption:?}\0{:?}",
+            "{url}\0{demand:?}\0{schema}\0{pool}\0{}\0{encryption:?}\0{:?}",
             timeout.as_millis(),
             credentials.as_ref().map(|credentials| credentials.identity()),
         );
-        let transport = Transport::new(&mut config, encryption, asks_plain)?;
+        let transport = Transport::new(&mut config, encryption, demand)?;
         Ok(Self { config, schema, pool, timeout, transport, credentials, place, identity })
     }
 
@@ -128,17 +128,17 @@ impl Settings {
     }
 }
 
-/// Removes `sslmode` from a URL, since certificates are verified in every mode but `disable`. Also returns whether it
-/// is `disable`.
-fn without_sslmode(url: &str) -> Result<(String, bool), InvalidSettings> {
-    let Some((before, query)) = url.split_once('?') else { return Ok((url.to_owned(), false)) };
-    let mut asks_plain = false;
+/// Removes `sslmode` from a URL, and returns what it demands.
+fn without_sslmode(url: &str) -> Result<(String, SslDemand), InvalidSettings> {
+    let mut demand = SslDemand::default();
+    let Some((before, query)) = url.split_once('?') else { return Ok((url.to_owned(), demand)) };
     let mut kept = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         match pair.strip_prefix("sslmode=") {
             None => kept.push(pair),
-            Some("disable") => asks_plain = true,
-            Some("allow" | "prefer" | "require" | "verify-ca" | "verify-full") => {}
+            Some("disable") => demand = SslDemand::Plain,
+            Some("allow" | "prefer") => demand = SslDemand::None,
+            Some("require" | "verify-ca" | "verify-full") => demand = SslDemand::Encrypted,
             Some(_) => return Err(invalid("url", "must have a known sslmode")),
         }
     }
@@ -147,7 +147,7 @@ fn without_sslmode(url: &str) -> Result<(String, bool), InvalidSettings> {
         url.push('?');
         url.push_str(&kept.join("&"));
     }
-    Ok((url, asks_plain))
+    Ok((url, demand))
 }
 
 fn check_schema(schema: &str) -> Result<(), InvalidSettings> {

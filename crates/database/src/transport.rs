@@ -1,5 +1,5 @@
 //! Encryption of connections. Servers are verified with the system's certificates or the given ones; only connections
-//! within the machine, and those for which the caller asks, are plain.
+//! within the machine for which nothing is demanded, and those for which the caller asks, are plain.
 
 use std::{
     fmt,
@@ -42,6 +42,18 @@ impl fmt::Debug for Encryption {
     }
 }
 
+/// What the `sslmode` of a URL says. Certificates are verified in every mode but `disable`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum SslDemand {
+    /// Nothing: there is none, or it leaves the choice to the client.
+    #[default]
+    None,
+    /// `disable`.
+    Plain,
+    /// `require`, `verify-ca` or `verify-full`.
+    Encrypted,
+}
+
 /// How a connection is made.
 #[derive(Clone)]
 pub(crate) enum Transport {
@@ -56,16 +68,23 @@ impl Transport {
     pub fn new(
         config: &mut Config,
         encryption: Encryption,
-        asks_plain: bool,
+        demand: SslDemand,
     ) -> Result<Self, InvalidSettings> {
-        let is_local = config.get_hosts().iter().all(is_local);
+        let encrypts = match demand {
+            SslDemand::Plain => false,
+            SslDemand::Encrypted => !config.get_hosts().iter().all(is_socket),
+            SslDemand::None => !is_local(config),
+        };
         let transport = match encryption {
+            Encryption::Off if demand == SslDemand::Encrypted => {
+                return Err(invalid("must not be false if sslmode demands encryption".to_owned()));
+            }
             // Certificates that the caller gave are used on this machine as well.
             Encryption::VerifiedBy(certificates) => {
                 let connector = connector(roots_of(&certificates)?);
                 Self::VerifiedBy(connector.map_err(|error| invalid(error.to_string()))?)
             }
-            Encryption::Verified if !asks_plain && !is_local => Self::Verified(Arc::default()),
+            Encryption::Verified if encrypts => Self::Verified(Arc::default()),
             Encryption::Verified | Encryption::Off => Self::Plain,
         };
         let is_plain = matches!(transport, Self::Plain);
@@ -121,15 +140,22 @@ fn roots_of(text: &str) -> Result<RootCertStore, InvalidSettings> {
     if roots.is_empty() { Err(expectation()) } else { Ok(roots) }
 }
 
-/// Whether a host is this machine.
-fn is_local(host: &Host) -> bool {
-    match host {
+/// Whether all hosts are this machine. Where addresses are given, names are not looked up.
+fn is_local(config: &Config) -> bool {
+    let is_local_host = |host: &Host| match host {
         Host::Tcp(name) => {
             name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
         }
         #[cfg(unix)]
         Host::Unix(_) => true,
-    }
+    };
+    config.get_hosts().iter().all(is_local_host)
+        && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
+}
+
+/// Whether a host is a socket in the file system, which has no encryption: `sslmode` does not apply to it, as in libpq.
+fn is_socket(host: &Host) -> bool {
+    !matches!(host, Host::Tcp(_))
 }
 
 #[cfg(test)]
@@ -138,22 +164,43 @@ mod tests {
 
     use super::*;
 
-    fn is_plain(url: &str, encryption: Encryption, asks_plain: bool) -> bool {
+    fn is_plain(url: &str, encryption: Encryption, demand: SslDemand) -> bool {
         let mut config = Config::from_str(url).unwrap();
-        matches!(Transport::new(&mut config, encryption, asks_plain), Ok(Transport::Plain))
+        matches!(Transport::new(&mut config, encryption, demand), Ok(Transport::Plain))
     }
 
     #[test]
     fn only_connections_within_the_machine_are_plain_unless_asked() {
         for local in ["postgres://localhost/a", "postgres://127.0.0.1/a", "postgres://[::1]/a"] {
-            assert!(is_plain(local, Encryption::Verified, false), "{local}");
+            assert!(is_plain(local, Encryption::Verified, SslDemand::None), "{local}");
+            assert!(!is_plain(local, Encryption::Verified, SslDemand::Encrypted), "{local}");
         }
         let remote = "postgres://db.example/a";
-        assert!(!is_plain(remote, Encryption::Verified, false));
-        assert!(is_plain(remote, Encryption::Verified, true));
-        assert!(is_plain(remote, Encryption::Off, false));
+        assert!(!is_plain(remote, Encryption::Verified, SslDemand::None));
+        assert!(!is_plain(remote, Encryption::Verified, SslDemand::Encrypted));
+        assert!(is_plain(remote, Encryption::Verified, SslDemand::Plain));
+        assert!(is_plain(remote, Encryption::Off, SslDemand::None));
         let mixed = "postgres://localhost,db.example/a";
-        assert!(!is_plain(mixed, Encryption::Verified, false));
+        assert!(!is_plain(mixed, Encryption::Verified, SslDemand::None));
+        for address in
+            ["postgres:///a?hostaddr=192.0.2.1", "postgres://localhost/a?hostaddr=192.0.2.1"]
+        {
+            assert!(!is_plain(address, Encryption::Verified, SslDemand::None), "{address}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_socket_is_plain_whatever_is_demanded() {
+        let socket = "postgres:///a?host=/run/postgresql";
+        assert!(is_plain(socket, Encryption::Verified, SslDemand::Encrypted));
+    }
+
+    #[test]
+    fn contradictory_options_are_refused() {
+        let mut config = Config::from_str("postgres://localhost/a").unwrap();
+        let refused = Transport::new(&mut config, Encryption::Off, SslDemand::Encrypted);
+        assert_eq!(refused.err().unwrap().option, "tls");
     }
 
     #[test]
@@ -161,7 +208,7 @@ mod tests {
         let mut config = Config::from_str("postgres://db.example/a").unwrap();
         for wrong in ["", "no certificate"] {
             let encryption = Encryption::VerifiedBy(wrong.to_owned());
-            let error = Transport::new(&mut config, encryption, false).err().unwrap();
+            let error = Transport::new(&mut config, encryption, SslDemand::None).err().unwrap();
             assert_eq!(error.option, "tls");
         }
     }

@@ -301,6 +301,21 @@ async fn certificates_are_verified(server: &Server) {
     let known = encrypted(&certificate);
     let rows = known.statement(Intent::Read, sql, &Parameters::new()).await.unwrap();
     assert!(rows[0].get::<_, bool>(0));
+    // On this machine, only what the URL demands is encrypted. The system does not trust the certificate.
+    let is_encrypted = async |query: &str| {
+        let url = format!("{}{query}", server.url());
+        let found = database(&url, in_schema("twenty"));
+        let rows = found.statement(Intent::Read, sql, &Parameters::new()).await?;
+        Ok::<bool, database::Failure>(rows[0].get(0))
+    };
+    for query in ["", "?sslmode=disable", "?sslmode=prefer"] {
+        assert_eq!(is_encrypted(query).await, Ok(false), "{query}");
+    }
+    for query in ["?sslmode=require", "?sslmode=verify-ca", "?sslmode=verify-full"] {
+        let failure = is_encrypted(query).await.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Access, "{query}: {failure}");
+        assert!(failure.message.contains("certificate"), "{query}: {failure}");
+    }
     // A server that has another certificate than the trusted one.
     let other = server.encrypt().unwrap();
     assert_ne!(certificate, other);
