@@ -1,5 +1,7 @@
 //! Many small saves in one call: `lib/manager/save-batch.ts` puts them together, a worker takes them apart.
 
+#![allow(clippy::too_many_arguments, reason = "one call has what many saves need")]
+
 use std::{ops::Range, sync::Arc};
 
 use agent_context_core::{
