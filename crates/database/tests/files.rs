@@ -79,6 +79,7 @@ async fn a_real_server() {
     first_locks_at_once_are_all_held(&server).await;
     heartbeats_that_take_long_keep_locks(&server).await;
     a_lock_that_took_long_is_held(&server).await;
+    locks_whose_answers_were_lost_are_freed(&server).await;
     leases_protect_sessions(&server).await;
     cut_connections_lose_and_double_nothing(&server).await;
     a_restart_loses_nothing(&server).await;
@@ -270,6 +271,35 @@ async fn a_lock_that_took_long_is_held(server: &Server) {
     let (taken, own) = taking.await.unwrap();
     assert_eq!(taken.unwrap(), LockAttempt::Taken);
     assert!(own.keeps_lock());
+}
+
+async fn locks_whose_answers_were_lost_are_freed(server: &Server) {
+    let (proxy, other) = (Proxy::to(server.port()).unwrap(), process(&server.url()));
+    let timeout = Some(Duration::from_millis(1999));
+    let options = SettingsOptions { timeout, ..SettingsOptions::default() };
+    let settings = Settings::parse(&server.url_at(proxy.port()), options).unwrap();
+    let one = database::file_system(&Database::open(settings), None).disk().unwrap();
+    let lock = |disk: &Arc<dyn Disk>, name: &str| {
+        FileLock::new(Arc::clone(disk), format!("/lost/{name}.lock").into())
+    };
+    // Heartbeats run while this one is held.
+    let kept = lock(&one, "kept");
+    let _guard = kept.try_acquire().unwrap().unwrap();
+    let freed = lock(&one, "freed").try_acquire().unwrap().unwrap();
+    let taken = one.open(Path::new("/lost/taken.lock"), Access::Append).unwrap();
+    proxy.set_swallows(true);
+    assert!(taken.try_lock().is_err(), "the answer is lost");
+    drop(freed);
+    proxy.set_swallows(false);
+    proxy.cut();
+    for name in ["taken", "freed"] {
+        let waiting = Instant::now();
+        while lock(&other.disk, name).try_acquire().unwrap().is_none() {
+            assert!(waiting.elapsed() < Duration::from_secs(60), "{name} stays locked");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+    assert!(kept.is_kept());
 }
 
 async fn leases_protect_sessions(server: &Server) {

@@ -2,10 +2,11 @@
 //!
 //! The rows of locks name an owner, one for each process and database. An owner lives for 6 s after its last heartbeat, by the
 //! server's clock; then other processes may take its locks. The heartbeat runs while locks are held, and finds out which of them
-//! are still there. Between two heartbeats, questions about a lock are answered from memory.
+//! are still there. It also frees locks that this process has without knowing, because the answer to the statement that took or
+//! freed them was lost. Between two heartbeats, questions about a lock are answered from memory.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant, SystemTime},
@@ -40,6 +41,8 @@ struct State {
     owner: Option<Owner>,
     /// The files of the locks that are held, by token.
     held: HashMap<Uuid, Held>,
+    /// The tokens of locks that are being taken.
+    wanted: HashSet<Uuid>,
     is_beating: bool,
     /// Changes of `held` that did not come from a heartbeat.
     changes: u64,
@@ -68,6 +71,18 @@ impl Moment {
 
     fn is_recent(self) -> bool {
         self.0.elapsed() < RELIABLE && self.1.elapsed().is_ok_and(|elapsed| elapsed < RELIABLE)
+    }
+}
+
+/// The token of a lock that is being taken, until this is dropped.
+struct Wanted<'l> {
+    locks: &'l Locks,
+    token: Uuid,
+}
+
+impl Drop for Wanted<'_> {
+    fn drop(&mut self) {
+        self.locks.state().wanted.remove(&self.token);
     }
 }
 
@@ -119,6 +134,13 @@ impl Locks {
         }
     }
 
+    /// A new token of a lock.
+    fn want(&self) -> Wanted<'_> {
+        let token = Uuid::new_v4();
+        self.state().wanted.insert(token);
+        Wanted { locks: self, token }
+    }
+
     /// Sends a heartbeat if the statement that took a lock waited for a connection or for the tables: this process would not rely on
     /// the lock.
     async fn confirm_late(self: &Arc<Self>) {
@@ -134,8 +156,8 @@ impl Locks {
         path: &Path,
         file: Uuid,
     ) -> FileResult<(LockAttempt, Option<Uuid>)> {
-        let token = Uuid::new_v4();
-        let mut unseen = None;
+        let wanted = self.want();
+        let (token, mut unseen) = (wanted.token, None);
         for _ in 0..ATTEMPTS {
             let owner = self.owner();
             let parameters = Parameters::new().id(file).id(token).id(owner);
@@ -178,8 +200,8 @@ impl Locks {
         path: &Path,
         contents: &[u8],
     ) -> FileResult<(Uuid, Uuid)> {
-        let (place, file, token) = (Place::of(path)?, Uuid::new_v4(), Uuid::new_v4());
-        let mut unseen = None;
+        let (place, file, wanted) = (Place::of(path)?, Uuid::new_v4(), self.want());
+        let (token, mut unseen) = (wanted.token, None);
         for _ in 0..ATTEMPTS {
             let owner = self.owner();
             let parameters = Parameters::new()
@@ -231,7 +253,7 @@ impl Locks {
     /// Frees a lock.
     pub async fn unlock(&self, file: Uuid, token: Uuid) {
         let parameters = Parameters::new().id(file).id(token);
-        // A lock that cannot be freed ends with its owner.
+        // A heartbeat frees it if this fails; without one, it ends with its owner.
         let _ = self
             .database
             .statement_for(Purpose::Files, Intent::Write, sql::UNLOCK, &parameters)
@@ -310,6 +332,20 @@ impl Locks {
             .iter()
             .filter_map(|row| Some((row.get::<_, Option<Uuid>>(1)?, place_in(row, 2))))
             .collect();
+        self.note_beat(owner, sent, changes, &tokens, &places);
+        self.free_unknown(owner, &places).await;
+        true
+    }
+
+    /// Notes the locks that a heartbeat found. `changes` and `tokens` are those before it was sent.
+    fn note_beat(
+        &self,
+        owner: Uuid,
+        sent: Moment,
+        changes: u64,
+        tokens: &[Uuid],
+        places: &HashMap<Uuid, Option<Place>>,
+    ) {
         let mut state = self.state();
         let is_same = state.changes == changes;
         let is_newer = |known: &&mut Owner| known.id == owner && known.confirmed.0 < sent.0;
@@ -317,18 +353,33 @@ impl Locks {
             known.confirmed = sent;
         }
         for token in tokens {
-            match places.get(&token) {
+            match places.get(token) {
                 Some(place) if is_same => {
-                    if let Some(held) = state.held.get_mut(&token) {
+                    if let Some(held) = state.held.get_mut(token) {
                         held.place.clone_from(place);
                     }
                 }
                 Some(_) => {}
                 // Another process took it, or removed the file.
-                None => drop(state.held.remove(&token)),
+                None => drop(state.held.remove(token)),
             }
         }
-        true
+    }
+
+    /// Frees the locks of the owner that nothing in this process holds or takes.
+    async fn free_unknown(&self, owner: Uuid, places: &HashMap<Uuid, Option<Place>>) {
+        let unknown: Vec<Uuid> = {
+            let state = self.state();
+            let is_unknown =
+                |token: &Uuid| !state.held.contains_key(token) && !state.wanted.contains(token);
+            places.keys().copied().filter(is_unknown).collect()
+        };
+        if !unknown.is_empty() {
+            let parameters = Parameters::new().id(owner).ids(unknown);
+            // The next heartbeat repeats it if it fails.
+            let freed = self.database.statement_beside(sql::FREE, &parameters);
+            let _ = tokio::time::timeout(RELIABLE, freed).await;
+        }
     }
 }
 

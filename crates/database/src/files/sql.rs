@@ -346,6 +346,9 @@ pub const EXPIRE: &str = concat!(
 /// Frees a lock: file and token.
 pub const UNLOCK: &str = "DELETE FROM {schema}.lock WHERE file = $1 AND token = $2";
 
+/// Frees locks of an owner: its id and their tokens.
+pub const FREE: &str = "DELETE FROM {schema}.lock WHERE owner = $1 AND token = ANY($2)";
+
 /// Extends the owner's locks, and returns them with the names of their files. Also removes owners that ended an hour ago.
 pub const BEAT: &str = concat!(
     "WITH extended AS (
