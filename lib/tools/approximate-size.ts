@@ -1,6 +1,6 @@
 /** `approximateSize`: about how much memory a value takes, without calling any of its code. */
 
-import { types } from 'node:util'
+import { isAnyArrayBuffer, isProxy } from 'node:util/types'
 
 /** The values that are looked at, so that the time is bounded. What a tool returns has its bytes in few of them. */
 const MOST_VALUES = 1000
@@ -16,9 +16,9 @@ export function approximateSize(value: unknown): number {
     size += EACH
     if (typeof next === 'string') {
       size += next.length
-    } else if (ArrayBuffer.isView(next) || types.isAnyArrayBuffer(next)) {
+    } else if (ArrayBuffer.isView(next) || isAnyArrayBuffer(next)) {
       size += next.byteLength
-    } else if (typeof next === 'object' && next !== null && !types.isProxy(next)) {
+    } else if (typeof next === 'object' && next !== null && !isProxy(next)) {
       pushMembers(next, waiting)
     }
   }
