@@ -231,15 +231,7 @@ impl DirectoryIndex {
         new.sort_by_cached_key(|(name, found)| {
             std::cmp::Reverse((time_of(name, found), name.clone()))
         });
-        let files = new.iter().filter_map(|(_, found)| match found {
-            Found::File(entry) => Some(entry),
-            Found::Memory(..) => None,
-        });
-        let file_system = session.directory.file_system.as_ref();
-        let mut beginnings = Beginnings::new(file_system, &root, files, READ);
-        for (name, found) in new {
-            self.read(session, &mut beginnings, name, found).await;
-        }
+        self.read_all(session, &root, new).await;
         Ok(())
     }
 
@@ -273,16 +265,28 @@ impl DirectoryIndex {
         }
         let root = session.directory.file_system.canonical(session.directory.path()).await;
         let root = root.map_err(|error| search_failed(session, error))?;
+        numbers.extend(self.read_all(session, &root, new).await);
+        Ok(numbers)
+    }
+
+    /// Reads contexts in this order and adds them; returns their numbers.
+    async fn read_all(
+        &self,
+        session: &Arc<Session>,
+        root: &Path,
+        new: Vec<(String, Found)>,
+    ) -> Vec<u64> {
         let files = new.iter().filter_map(|(_, found)| match found {
             Found::File(entry) => Some(entry),
             Found::Memory(..) => None,
         });
         let file_system = session.directory.file_system.as_ref();
-        let mut beginnings = Beginnings::new(file_system, &root, files, READ);
+        let mut beginnings = Beginnings::new(file_system, root, files, READ);
+        let mut numbers = Vec::new();
         for (name, found) in new {
             numbers.extend(self.read(session, &mut beginnings, name, found).await);
         }
-        Ok(numbers)
+        numbers
     }
 
     /// Reads a context and adds it; returns its number.

@@ -14,7 +14,7 @@ use super::{Location, time};
 
 /// The most entries of one step. With [`SHORT`], a step reads 16 MiB at most.
 pub(super) const AT_ONCE: usize = 256;
-/// The most bytes of an entry that is read together with others, in bytes.
+/// The longest entry that is read together with others, in bytes.
 pub(super) const SHORT: u64 = 64 * 1024;
 
 /// Entries that were read before they are needed; `None` are those that do not exist.
