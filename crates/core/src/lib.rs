@@ -37,6 +37,7 @@ pub mod context;
 pub mod copying;
 mod debug;
 mod error;
+mod facet;
 pub mod history;
 pub mod memory;
 mod safety;

@@ -10,6 +10,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     ),
     include_str!("schema/version_2/blobs.sql"),
     include_str!("schema/version_3/terms.sql"),
+    include_str!("schema/version_4/entries.sql"),
 ];
 
 /// The name for the schema in all SQL of this package.

@@ -43,10 +43,10 @@ pub use atomic_file::{
 pub use directory_sync::{DirectorySync, sync_ancestors};
 pub use file_lock::{FileLock, LockError, LockGuard};
 pub use file_system::{
-    Access, Children, Contents, Coverage, Disk, FileEntry, FileError, FileFuture, FileResult,
-    FileSystem, FileSystemKind, FileTerms, FileWithoutTerms, FoundFiles, ListedFile, LocalDisk,
-    LockAttempt, OpenFile, Origin, Ownership, Payload, QueryTerm, SUFFIX_WITH_TERMS, TermQuery,
-    TermsOfFile, Volume,
+    Access, Children, Contents, Coverage, Disk, FileEntry, FileError, FileFuture, FileKind,
+    FileResult, FileSystem, FileSystemKind, FileTerms, FileWithoutTerms, FoundFiles, ListedFile,
+    LocalDisk, LockAttempt, MatchingFile, OpenFile, Origin, Ownership, Payload, QueryTerm,
+    TermCondition, TermQuery, TermsOfFile, Volume,
 };
 pub use lease::{Lease, LiveSessions, Liveness, UnprovenLease, live_sessions};
 pub use leftovers::remove_leftovers;

@@ -55,6 +55,7 @@ pub use query::prefixes::PrefixRule;
 pub use query::question::Question;
 pub use query::ranking::PlanRanking;
 pub use query::search_syntax::{Excluded, SearchSyntax, SyntaxError};
+pub use query::term_condition::TermCondition;
 pub use query::text_search::{Examined, Field, SnippetBounds, StoredTexts, TextSearch};
 pub use query::verifier::Verifier;
 pub use query::wanted::WantedTerm;

@@ -1,9 +1,11 @@
 //! Decides which contexts a search may return: combines the filter in the search's options with the conditions in the
 //! query text, such as `tool:name`. `search` applies it to each pointer.
 
+use storage::TermCondition;
 use text_index::SearchSyntax;
 
 use super::{facets, filter::ContextFilter, pointer::Pointer};
+use crate::facet::one_of;
 
 /// The conditions of the options and of the query together.
 pub(super) struct Admission {
@@ -37,9 +39,9 @@ impl Admission {
         !(has_lists || since.is_some() || until.is_some()) && self.excluded_tools.is_empty()
     }
 
-    /// Terms of admitted contexts: each has one of each list.
-    pub fn facets(&self) -> Vec<Vec<String>> {
-        facets::of_filter(&self.filter)
+    /// What the facets of every admitted context meet.
+    pub fn facets(&self) -> Vec<TermCondition> {
+        facets::of_filter(&self.filter).into_iter().map(|list| one_of(list.into_iter())).collect()
     }
 
     /// Whether a context is admitted.

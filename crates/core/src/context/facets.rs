@@ -1,10 +1,7 @@
-//! Terms that stand for what a filter compares (query, task, tool, call, session), so that the index of a database narrows by
-//! filters as well. No word of a text is such a term.
+//! The [facets](crate::facet) of a context: query, task, tool, call and session.
 
 use super::{filter::ContextFilter, pointer::Pointer};
-
-/// The first character of these terms, which texts are split at.
-const FIRST: char = '\u{1}';
+use crate::facet::facet;
 
 /// What a facet is about.
 #[derive(Clone, Copy)]
@@ -26,7 +23,7 @@ impl Kind {
             Self::Call => 'c',
             Self::Session => 's',
         };
-        format!("{FIRST}{kind}{value}")
+        facet(kind, value)
     }
 
     /// The term for a JSON token: other programs may escape more characters, and numbers are no strings.
@@ -70,18 +67,7 @@ pub(super) fn of_filter(filter: &ContextFilter) -> Vec<Vec<String>> {
     if let Some(tools) = &filter.tools {
         lists.push(tools.iter().map(|tool| Kind::Tool.term(tool)).collect());
     }
-    for list in &mut lists {
-        if list.is_empty() {
-            // No context has this term: an empty condition admits none.
-            list.push(FIRST.to_string());
-        }
-    }
     lists
-}
-
-/// Whether a term is none of a text.
-pub(super) fn is_facet(term: &str) -> bool {
-    term.starts_with(FIRST)
 }
 
 #[cfg(test)]
@@ -89,7 +75,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::context::pointer::PointerParts;
+    use crate::{context::pointer::PointerParts, facet::is_facet};
 
     #[test]
     fn a_context_has_the_terms_of_the_filters_that_admit_it() {

@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use storage::{Coverage, FileError, FileTerms, FileWithoutTerms, TermsOfFile};
+use storage::{Coverage, FileError, FileKind, FileTerms, FileWithoutTerms, TermsOfFile};
 use text_index::Analysed;
 
 use super::{
@@ -38,7 +38,7 @@ pub(super) async fn add_missing(
     let root = file_system.canonical(directory).await?;
     let mut unreadable = 0;
     loop {
-        let missing = terms.missing(directory, FILES).await?;
+        let missing = terms.missing(directory, FileKind::Contexts, FILES).await?;
         let count = missing.len();
         if count > 0 && index.refuses_terms() {
             // Before files are read for nothing.

@@ -5,17 +5,19 @@
 use std::{ops::RangeInclusive, sync::Arc};
 
 use rustc_hash::FxHashSet;
-use storage::{FileEntry, FileResult, FileTerms, FoundFiles, QueryTerm, TermQuery};
+use storage::{FileEntry, FileResult, FileTerms, FoundFiles, QueryTerm, TermCondition, TermQuery};
 use text_index::{Collection as Statistics, TextSearch};
 
 use super::{
     admission::Admission,
     directory_index::{DirectoryIndex, is_own},
-    facets::is_facet,
     file_terms,
     session::Session,
 };
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    facet::is_facet,
+};
 
 /// The number of candidates that are asked for first, and the factor by which more are asked for.
 const FIRST: usize = 256;
@@ -31,7 +33,7 @@ pub(super) struct Narrowing<'m> {
     index: &'m DirectoryIndex,
     terms: &'m dyn FileTerms,
     query: TermQuery,
-    facets: Vec<Vec<String>>,
+    facets: Vec<TermCondition>,
     asked: usize,
     is_all: bool,
     statistics: Statistics,
@@ -179,7 +181,7 @@ impl<'m> Narrowing<'m> {
 }
 
 /// The terms of a search, and those of what it admits.
-fn query_of(search: &TextSearch, facets: &[Vec<String>]) -> TermQuery {
+fn query_of(search: &TextSearch, facets: &[TermCondition]) -> TermQuery {
     let any = search.wanted().into_iter().map(|term| QueryTerm {
         text: term.text.into(),
         is_prefix: term.is_prefix,
@@ -187,6 +189,6 @@ fn query_of(search: &TextSearch, facets: &[Vec<String>]) -> TermQuery {
         part: term.part,
         is_extra: term.is_synonym,
     });
-    let all = search.terms_of_phrases().into_iter().map(|term| vec![String::from(term)]);
+    let all = search.terms_of_phrases().into_iter().map(|term| TermCondition::Term(term.into()));
     TermQuery { any: any.collect(), all: all.chain(facets.iter().cloned()).collect() }
 }

@@ -82,7 +82,7 @@ impl Store {
     /// # Errors `InvalidArgument` for a query with a syntax error, `Io`
     pub async fn search(&self, filter: &Filter, embedded: Option<Embedded>) -> Result<Vec<Entry>> {
         let Some((root, index)) = self.fresh_index().await? else { return Ok(Vec::new()) };
-        let found = index.find(filter, embedded).await?;
+        let found = index.find(filter, embedded, &self.debug).await?;
         self.entries_at(&root, found).await
     }
 
@@ -116,7 +116,7 @@ impl Store {
     /// Those of [`Store::search`].
     pub async fn list(&self, filter: &Filter) -> Result<Vec<Summary>> {
         let Some((_, index)) = self.fresh_index().await? else { return Ok(Vec::new()) };
-        index.summaries(filter).await
+        index.summaries(filter, &self.debug).await
     }
 
     /// The entries that an entry links to and those that link to it, nearest first.

@@ -416,12 +416,30 @@ macro_rules! field {
     };
 }
 
-/// The latest files of a directory whose terms are unknown, and the time: the directory, and the most files.
-pub const MISSING_TERMS: &str = concat!(
+/// The path of a file relative to the directory of the first parameter.
+macro_rules! relative {
+    ($directory:literal) => {
+        concat!("substr(file.directory || '/' || file.name, char_length(", $directory, ") + 2)")
+    };
+}
+
+/// The latest contexts of a directory whose terms are unknown, and the time: the directory, and the most files.
+pub const MISSING_TERMS_OF_CONTEXTS: &str = concat!(
     "SELECT name, id, length, modified, version, ",
     now!(),
     " FROM {schema}.file
     WHERE directory = $1 AND coverage IS NULL AND name LIKE '%.json' ORDER BY created DESC LIMIT $2"
+);
+
+/// The same for the entries below a directory.
+pub const MISSING_TERMS_OF_ENTRIES: &str = concat!(
+    "SELECT ",
+    relative!("$1"),
+    ", id, length, modified, version, ",
+    now!(),
+    " FROM {schema}.file AS file
+    WHERE directory >= $1 || '/' AND directory < $1 || '0' AND coverage IS NULL AND name LIKE '%.md'
+    ORDER BY created DESC LIMIT $2"
 );
 
 /// Adds the terms of files of a directory that have none: the directory, and for each file its id, the coverage, the length of
@@ -430,7 +448,7 @@ pub const MISSING_TERMS: &str = concat!(
 pub const ADD_TERMS: &str = "WITH given AS (
         SELECT g.* FROM unnest($2, $3, $4, $5, $6) AS g (id, coverage, length, lengths, vector)
     ), locked AS (
-        SELECT id FROM {schema}.file WHERE id = ANY($2) AND directory = $1 AND coverage IS NULL
+        SELECT id FROM {schema}.file WHERE id = ANY($2) AND left(directory || '/', char_length($1) + 1) = $1 || '/' AND coverage IS NULL
         ORDER BY id FOR NO KEY UPDATE
     ), known AS (
         UPDATE {schema}.file AS known SET coverage = given.coverage FROM given, locked
@@ -456,7 +474,9 @@ pub const TERM_STATISTICS: &str = concat!(
 /// The best candidates, with their files: the parameters of [`crate::terms::asked`], the directory, and the query of the
 /// conditions, or null.
 pub const CANDIDATES: &str = concat!(
-    "SELECT found.n, found.documents, found.id, found.score, found.is_present, file.name, file.id, file.length, file.modified, file.version
+    "SELECT found.n, found.documents, found.id, found.score, found.is_present, ",
+    relative!("$8"),
+    ", file.id, file.length, file.modified, file.version
     FROM (",
     crate::candidates!(
         "file_terms",
@@ -469,6 +489,18 @@ pub const CANDIDATES: &str = concat!(
     ),
     ") AS found LEFT JOIN {schema}.file AS file ON file.id = found.id
     ORDER BY found.score DESC NULLS FIRST, file.created DESC"
+);
+
+/// The files of a directory that meet a condition, and whether they meet a stricter one: the directory, the two queries, and the
+/// most files.
+pub const MATCHING: &str = concat!(
+    "SELECT ",
+    relative!("$1"),
+    ", coalesce($3::text IS NOT NULL AND found.file IN (
+        SELECT r.file FROM {schema}.file_terms AS r WHERE r.directory = $1 AND r.terms @@ $3::text::tsquery), false)
+    FROM (
+        SELECT r.file FROM {schema}.file_terms AS r WHERE r.directory = $1 AND r.terms @@ $2::text::tsquery LIMIT $4
+    ) AS found JOIN {schema}.file AS file ON file.id = found.file"
 );
 
 /// The latest files of a directory of which only a part has terms: the directory, and the most files.

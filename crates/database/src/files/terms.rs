@@ -8,8 +8,8 @@ use std::{
 };
 
 use storage::{
-    Coverage, FileEntry, FileFuture, FileResult, FileTerms, FileWithoutTerms, FoundFiles,
-    QueryTerm, TermQuery, TermsOfFile,
+    Coverage, FileEntry, FileFuture, FileKind, FileResult, FileTerms, FileWithoutTerms, FoundFiles,
+    MatchingFile, QueryTerm, TermCondition, TermQuery, TermsOfFile,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -54,10 +54,18 @@ fn code(coverage: Coverage) -> i64 {
 }
 
 impl Files {
-    async fn missing_terms(&self, path: &Path, limit: usize) -> FileResult<Vec<FileWithoutTerms>> {
+    async fn missing_terms(
+        &self,
+        path: &Path,
+        kind: FileKind,
+        limit: usize,
+    ) -> FileResult<Vec<FileWithoutTerms>> {
         let parameters = Parameters::new().text(directory_of(path)?).number(number(limit));
-        let rows =
-            self.statement(Intent::Read, ("search", path), sql::MISSING_TERMS, parameters).await?;
+        let sql = match kind {
+            FileKind::Contexts => sql::MISSING_TERMS_OF_CONTEXTS,
+            FileKind::Entries => sql::MISSING_TERMS_OF_ENTRIES,
+        };
+        let rows = self.statement(Intent::Read, ("search", path), sql, parameters).await?;
         self.note_clock(rows.first());
         let files = rows.iter().filter_map(|row| {
             let id: Uuid = row.get(1);
@@ -132,7 +140,7 @@ impl Files {
         // One more than wanted, to know whether there are others.
         let parameters = asked(&tag, &terms, files, mean, (0, limit.saturating_add(1)))
             .text(directory)
-            .optional_text(conditions(&tag, &query.all));
+            .optional_text(query_of(&tag, &TermCondition::All(query.all.clone())));
         let at = ("search", path);
         let rows = self.statement(Intent::Read, at, sql::CANDIDATES, parameters).await?;
         let read = Candidates::<Uuid>::read(&terms, &rows);
@@ -145,6 +153,27 @@ impl Files {
             .into_iter()
             .map(|term| read.containing.get(&(term.text, term.is_prefix)).copied());
         Ok(FoundFiles { entries, is_all, files, fields, containing: containing.collect() })
+    }
+
+    async fn matching(
+        &self,
+        path: &Path,
+        (possible, certain): (&TermCondition, Option<&TermCondition>),
+        limit: usize,
+    ) -> FileResult<Option<Vec<MatchingFile>>> {
+        let directory = directory_of(path)?;
+        let tag = Tag::of(directory.as_bytes());
+        let Some(possible) = query_of(&tag, possible) else { return Ok(Some(Vec::new())) };
+        let parameters = Parameters::new()
+            .text(directory)
+            .text(possible)
+            .optional_text(certain.and_then(|certain| query_of(&tag, certain)))
+            .number(number(limit.saturating_add(1)));
+        let at = ("search", path);
+        let rows = self.statement(Intent::Read, at, sql::MATCHING, parameters).await?;
+        let matching =
+            rows.iter().map(|row| MatchingFile { path: row.get(0), is_certain: row.get(1) });
+        Ok((rows.len() <= limit).then(|| matching.collect()))
     }
 
     async fn partly_covered(&self, path: &Path, limit: usize) -> FileResult<Vec<FileEntry>> {
@@ -183,23 +212,29 @@ fn asked_term(term: &QueryTerm) -> AskedTerm {
     }
 }
 
-/// The query for all conditions; `None` if there are none.
-fn conditions(tag: &Tag, all: &[Vec<String>]) -> Option<String> {
-    let any = |terms: &Vec<String>| {
-        let terms: Vec<String> = terms.iter().map(|term| tag.query(term, false)).collect();
-        format!("({})", terms.join("|"))
+/// The query for a condition; `None` if there is none.
+fn query_of(tag: &Tag, condition: &TermCondition) -> Option<String> {
+    let joined = |conditions: &[TermCondition], operator| {
+        let queries: Vec<String> =
+            conditions.iter().filter_map(|condition| query_of(tag, condition)).collect();
+        (!queries.is_empty()).then(|| format!("({})", queries.join(operator)))
     };
-    let all: Vec<String> = all.iter().filter(|terms| !terms.is_empty()).map(any).collect();
-    (!all.is_empty()).then(|| all.join("&"))
+    match condition {
+        TermCondition::Term(text) => Some(tag.query(text, false)),
+        TermCondition::Beginning(text) => Some(tag.query(text, true)),
+        TermCondition::All(all) => joined(all, "&"),
+        TermCondition::Any(any) => joined(any, "|"),
+    }
 }
 
 impl FileTerms for DatabaseFileSystem {
     fn missing<'a>(
         &'a self,
         directory: &'a Path,
+        kind: FileKind,
         limit: usize,
     ) -> FileFuture<'a, Vec<FileWithoutTerms>> {
-        Box::pin(self.0.missing_terms(directory, limit))
+        Box::pin(self.0.missing_terms(directory, kind, limit))
     }
 
     fn add<'a>(&'a self, directory: &'a Path, files: Vec<TermsOfFile>) -> FileFuture<'a, u64> {
@@ -213,6 +248,16 @@ impl FileTerms for DatabaseFileSystem {
         limit: usize,
     ) -> FileFuture<'a, FoundFiles> {
         Box::pin(self.0.candidates(directory, query, limit))
+    }
+
+    fn matching<'a>(
+        &'a self,
+        directory: &'a Path,
+        possible: &'a TermCondition,
+        certain: Option<&'a TermCondition>,
+        limit: usize,
+    ) -> FileFuture<'a, Option<Vec<MatchingFile>>> {
+        Box::pin(self.0.matching(directory, (possible, certain), limit))
     }
 
     fn partly_covered<'a>(

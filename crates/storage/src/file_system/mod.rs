@@ -26,8 +26,8 @@ use std::{
 pub use disk::{Access, Disk, FileResult, LockAttempt, OpenFile};
 pub use local::LocalDisk;
 pub use terms::{
-    Coverage, FileTerms, FileWithoutTerms, FoundFiles, QueryTerm, SUFFIX_WITH_TERMS, TermQuery,
-    TermsOfFile,
+    Coverage, FileKind, FileTerms, FileWithoutTerms, FoundFiles, MatchingFile, QueryTerm,
+    TermCondition, TermQuery, TermsOfFile,
 };
 pub use volume::{FileSystemKind, Volume};
 

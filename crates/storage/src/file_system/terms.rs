@@ -55,13 +55,26 @@ pub struct QueryTerm {
     pub is_extra: bool,
 }
 
+/// A condition for the terms of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TermCondition {
+    /// The file has this term.
+    Term(String),
+    /// The file has a term that begins with this text.
+    Beginning(String),
+    /// It meets all of these conditions.
+    All(Vec<Self>),
+    /// It meets one of these conditions.
+    Any(Vec<Self>),
+}
+
 /// What candidates have to contain.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TermQuery {
     /// Terms of which a candidate contains at least one, and by which candidates are ordered.
     pub any: Vec<QueryTerm>,
-    /// Of each of these lists, a candidate contains at least one term.
-    pub all: Vec<Vec<String>>,
+    /// What a candidate meets besides; none if empty.
+    pub all: Vec<TermCondition>,
 }
 
 /// The candidates for a query, and the statistics of the directory.
@@ -80,10 +93,38 @@ pub struct FoundFiles {
     pub containing: Vec<Option<u64>>,
 }
 
-/// The end of the names of files that may have terms.
-pub const SUFFIX_WITH_TERMS: &str = ".json";
+/// A file that meets a condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatchingFile {
+    /// Its path, relative to the directory.
+    pub path: String,
+    /// Whether it meets the stricter condition as well.
+    pub is_certain: bool,
+}
 
-/// An index of the terms of files whose names end with [`SUFFIX_WITH_TERMS`] and that never change.
+/// The files of a directory that may have terms and are searched together. A file is of one such directory only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// Those in the directory itself whose names end with [`FileKind::suffix`]: contexts.
+    Contexts,
+    /// Those in the directories below it, at any depth: entries of a store.
+    Entries,
+}
+
+impl FileKind {
+    /// The end of the files' names.
+    #[must_use]
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::Contexts => ".json",
+            Self::Entries => ".md",
+        }
+    }
+}
+
+/// An index of the terms of files of a [`FileKind`]. A file that takes the name of another one has none; files are not appended to.
+///
+/// Names in the [`FileEntry`]s that it returns are paths relative to the directory.
 ///
 /// # Errors
 /// Every operation fails with a [`super::FileError`], also where the file system refuses to keep terms.
@@ -92,6 +133,7 @@ pub trait FileTerms: Send + Sync {
     fn missing<'a>(
         &'a self,
         directory: &'a Path,
+        kind: FileKind,
         limit: usize,
     ) -> FileFuture<'a, Vec<FileWithoutTerms>>;
 
@@ -105,6 +147,16 @@ pub trait FileTerms: Send + Sync {
         query: &'a TermQuery,
         limit: usize,
     ) -> FileFuture<'a, FoundFiles>;
+
+    /// The files of a directory that meet `possible`, and of each whether it meets `certain` as well; no file does without a
+    /// condition. Returns `None` if there are more than `limit`.
+    fn matching<'a>(
+        &'a self,
+        directory: &'a Path,
+        possible: &'a TermCondition,
+        certain: Option<&'a TermCondition>,
+        limit: usize,
+    ) -> FileFuture<'a, Option<Vec<MatchingFile>>>;
 
     /// The files of a directory of which only a part has terms, latest first, at most `limit`.
     fn partly_covered<'a>(

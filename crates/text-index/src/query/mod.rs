@@ -14,6 +14,7 @@ pub(crate) mod question;
 pub(crate) mod ranking;
 pub(crate) mod search_syntax;
 pub(crate) mod similar;
+pub(crate) mod term_condition;
 pub(crate) mod text_search;
 pub(crate) mod unindexed;
 pub(crate) mod verifier;

@@ -5,7 +5,7 @@
 //!
 //! The file has the frame of a [`cache_file`]. Its contents are parts, each after its length (64
 //! bits, little endian), in postcard's format: the head, the rows, and each segment of the inverted
-//! index.
+//! index. Where a database has the terms of entries, there are no segments.
 
 use std::{
     path::Path,
@@ -105,7 +105,7 @@ impl EntryIndex {
             };
             (encode(&head), encode(&table.rows().collect::<Vec<_>>()))
         };
-        let segments = self.text().stored();
+        let segments = if self.is_narrowed() { Vec::new() } else { self.text().stored() };
         let parts: Option<Vec<Vec<u8>>> = [head, rows]
             .into_iter()
             .chain(segments.into_iter().map(|segment| encode(&segment)))
@@ -127,7 +127,9 @@ impl EntryIndex {
         let Some(disk) = files.disk() else { return };
         let name = Path::new(layout::STORE_INDEX);
         let Ok(contents) = disk.read(&files.root, name, MAX_FILE) else { return };
-        if let Some((table, text)) = decode(&contents.bytes, self.max_entry_bytes) {
+        if let Some((table, text)) =
+            decode(&contents.bytes, self.max_entry_bytes, !self.is_narrowed())
+        {
             let next = table.rows().map(|row| row.sequence + 1).max().unwrap_or_default();
             self.sequence.store(next, Ordering::Relaxed);
             self.text.store(Arc::new(text));
@@ -140,7 +142,12 @@ fn encode(part: &impl Serialize) -> Option<Vec<u8>> {
     postcard::to_stdvec(part).ok()
 }
 
-pub(super) fn decode(bytes: &[u8], max_entry_bytes: u64) -> Option<(Table, Index)> {
+/// The rows of a cache, and its inverted index; without the latter, an empty one.
+pub(super) fn decode(
+    bytes: &[u8],
+    max_entry_bytes: u64,
+    has_words: bool,
+) -> Option<(Table, Index)> {
     let mut rest = cache_file::contents(bytes, MAGIC)?;
     let mut parts: Vec<&[u8]> = Vec::new();
     while !rest.is_empty() {
@@ -152,6 +159,7 @@ pub(super) fn decode(bytes: &[u8], max_entry_bytes: u64) -> Option<(Table, Index
     }
     let (head, parts) = parts.split_first()?;
     let (rows, segments) = parts.split_first()?;
+    let segments = if has_words { segments } else { &[] };
     let head: Head = postcard::from_bytes(head).ok()?;
     if head.version != env!("CARGO_PKG_VERSION") || head.max_entry_bytes != max_entry_bytes {
         return None;
@@ -169,12 +177,13 @@ pub(super) fn decode(bytes: &[u8], max_entry_bytes: u64) -> Option<(Table, Index
     let is_sound =
         |row: &Row| row.is_sound(head.names.len()) && paths.insert(Arc::clone(&row.path));
     let mut words: FxHashSet<u64> = text.sequences().into_iter().collect();
-    if !rows.iter().all(is_sound) || words.iter().any(|sequence| *sequence > MAX_SEQUENCE) {
+    let mut sequences = words.iter().copied().chain(rows.iter().map(|row| row.sequence));
+    if sequences.any(|sequence| sequence > MAX_SEQUENCE) || !rows.iter().all(is_sound) {
         return None;
     }
     // A row without words, or words without a row, belong to an entry that changed while the cache
     // was written: the file is read again.
-    rows.retain(|row| words.remove(&row.sequence));
+    rows.retain(|row| words.remove(&row.sequence) || !has_words);
     words.into_iter().for_each(|sequence| text.remove(sequence));
     Some((Table::of(Names::of(head.names), rows), text))
 }

@@ -5,7 +5,10 @@ use serde::Deserialize;
 use text_index::SearchSyntax;
 
 use super::super::EntryType;
-use super::{row::Row, table::Table};
+use super::{
+    row::{Row, session_directory},
+    table::Table,
+};
 use crate::error::Result;
 
 /// Conditions that an entry has to meet. `None` and empty lists of tags are no conditions.
@@ -111,8 +114,7 @@ impl<'f> Admission<'f> {
             return true;
         };
         row.session.is_some_and(|session| numbers.contains(&session))
-            || row
-                .session_directory()
+            || session_directory(&row.path)
                 .is_some_and(|directory| names.iter().any(|name| name == directory))
     }
 }

@@ -10,10 +10,17 @@ use text_index::{
 };
 
 use super::{
-    EntryIndex, Filter, Location, Summary, files::Files, filter::Admission, row::Row, texts::Texts,
+    EntryIndex, Filter, Location, Summary,
+    files::Files,
+    filter::Admission,
+    location_of,
+    narrowing::{LEAST, Narrowed},
+    row::Row,
+    texts::Texts,
 };
 use crate::{
     blocking::run_blocking,
+    debug::Debug,
     error::Result,
     store::{
         Entry,
@@ -27,6 +34,16 @@ const FIRST_READ: usize = 32;
 const MOST_READ: usize = 2048;
 /// How many files one thread reads in one task.
 const READ: usize = 16;
+/// The factor by which more candidates are asked for.
+const MORE: usize = 4;
+
+/// What a search looks for.
+struct Sought {
+    filter: Filter,
+    syntax: SearchSyntax,
+    plan: QueryPlan,
+    embedded: Option<Embedded>,
+}
 
 /// An entry that matches, or that matches if its text does.
 struct Candidate {
@@ -54,8 +71,9 @@ impl EntryIndex {
         self: &Arc<Self>,
         filter: &Filter,
         embedded: Option<Embedded>,
+        debug: &Debug,
     ) -> Result<Vec<Location>> {
-        let found = self.find_paths(filter, embedded).await?;
+        let found = self.find_paths(filter, embedded, debug).await?;
         Ok(found.iter().filter_map(|path| location_of(path)).collect())
     }
 
@@ -63,8 +81,12 @@ impl EntryIndex {
     ///
     /// # Errors
     /// Those of [`EntryIndex::find`].
-    pub async fn summaries(self: &Arc<Self>, filter: &Filter) -> Result<Vec<Summary>> {
-        let found = self.find_paths(filter, None).await?;
+    pub async fn summaries(
+        self: &Arc<Self>,
+        filter: &Filter,
+        debug: &Debug,
+    ) -> Result<Vec<Summary>> {
+        let found = self.find_paths(filter, None, debug).await?;
         let table = self.table();
         let rows = found.iter().filter_map(|path| table.get(path));
         Ok(rows.map(|row| row.summary(&table.names)).collect())
@@ -74,10 +96,29 @@ impl EntryIndex {
         self: &Arc<Self>,
         filter: &Filter,
         embedded: Option<Embedded>,
+        debug: &Debug,
     ) -> Result<Vec<Arc<str>>> {
-        let (index, filter, files) = (Arc::clone(self), filter.clone(), self.files());
-        run_blocking(move |cancelled| index.look_up(&filter, embedded.as_ref(), &files, cancelled))
-            .await
+        let (index, filter) = (Arc::clone(self), filter.clone());
+        let Some(syntax) = filter.syntax()?.filter(|_| filter.limit > 0) else {
+            return run_blocking(move |_| Ok(index.admitted(&filter))).await;
+        };
+        let plan = plan_of(&filter, &syntax);
+        let sought = Arc::new(Sought { filter, syntax, plan, embedded });
+        let (filter, plan) = (&sought.filter, &sought.plan);
+        let mut wanted = filter.limit.saturating_mul(2);
+        loop {
+            let narrowed = self.narrow(filter, plan, wanted, debug).await?;
+            let is_all = narrowed.as_ref().is_none_or(|narrowed| narrowed.is_all);
+            let (index, sought, files) = (Arc::clone(self), Arc::clone(&sought), self.files());
+            let found = run_blocking(move |cancelled| {
+                Ok(index.look_up(&sought, narrowed.as_ref(), &files, cancelled))
+            });
+            let found = found.await?;
+            if is_all || found.len() >= filter.limit {
+                return Ok(found);
+            }
+            wanted = wanted.max(LEAST).saturating_mul(MORE);
+        }
     }
 
     /// What a filter's query searches for (`None` without a query, and if it has only exclusions), and the texts of
@@ -128,44 +169,44 @@ impl EntryIndex {
         missing.take(limit).map(|row| Arc::clone(&row.path)).collect()
     }
 
+    /// The entries that a filter without a query admits.
+    fn admitted(&self, filter: &Filter) -> Vec<Arc<str>> {
+        let table = self.table();
+        let admission = Admission::new(filter, None, &table);
+        let found = table.rows().filter(|row| admission.admits(row)).take(filter.limit);
+        found.map(|row| Arc::clone(&row.path)).collect()
+    }
+
+    /// The entries that match a query.
     fn look_up(
         &self,
-        filter: &Filter,
-        embedded: Option<&Embedded>,
+        sought: &Sought,
+        narrowed: Option<&Narrowed>,
         files: &Files,
         cancelled: &Cancelled,
-    ) -> Result<Vec<Arc<str>>> {
-        let syntax = filter.syntax()?;
-        let Some(syntax) = syntax.filter(|_| filter.limit > 0) else {
-            let table = self.table();
-            let admission = Admission::new(filter, None, &table);
-            let found = table.rows().filter(|row| admission.admits(row)).take(filter.limit);
-            return Ok(found.map(|row| Arc::clone(&row.path)).collect());
+    ) -> Vec<Arc<str>> {
+        let candidates = if sought.plan.is_ranked() {
+            self.ranked(sought, narrowed)
+        } else {
+            self.newest(sought, narrowed)
         };
-        let any = Operator::Any(PrefixRule::Completions);
-        let ranked = filter.ranked.then(|| QueryPlan::new(&syntax, any));
-        let (plan, candidates) = match ranked.filter(QueryPlan::is_ranked) {
-            Some(plan) => {
-                let candidates = self.ranked(filter, &syntax, &plan, embedded);
-                (plan, candidates)
-            }
-            None => {
-                let plan = QueryPlan::new(&syntax, Operator::All);
-                let candidates = self.newest(filter, &syntax, &plan);
-                (plan, candidates)
-            }
-        };
-        Ok(self.settle(candidates, filter.limit, &plan, files, cancelled))
+        self.settle(candidates, sought.filter.limit, &sought.plan, files, cancelled)
     }
 
     /// Candidates that must have all words, newest first.
-    fn newest(&self, filter: &Filter, syntax: &SearchSyntax, plan: &QueryPlan) -> Vec<Candidate> {
+    fn newest(&self, sought: &Sought, narrowed: Option<&Narrowed>) -> Vec<Candidate> {
+        let Sought { filter, syntax, plan, .. } = sought;
         let table = self.table();
         let admission = Admission::new(filter, Some(syntax), &table);
-        let judgement = plan.judge(&self.text());
+        let judgement = narrowed.is_none().then(|| plan.judge(&self.text()));
+        let verdict_of = |row: &Row| match (narrowed, &judgement) {
+            (Some(narrowed), _) => narrowed.verdict(row),
+            (None, Some(judgement)) => judgement.of(row.sequence, row.is_partial),
+            (None, None) => Verdict::Open,
+        };
         let (mut candidates, mut met) = (Vec::new(), 0);
         for row in table.rows() {
-            let verdict = judgement.of(row.sequence, row.is_partial);
+            let verdict = verdict_of(row);
             if verdict == Verdict::Failed || !admission.admits(row) {
                 continue;
             }
@@ -182,21 +223,22 @@ impl EntryIndex {
 
     /// Candidates with at least one of the words, and those near to the query by their vectors, by
     /// score; then those that the index cannot decide.
-    fn ranked(
-        &self,
-        filter: &Filter,
-        syntax: &SearchSyntax,
-        plan: &QueryPlan,
-        embedded: Option<&Embedded>,
-    ) -> Vec<Candidate> {
+    fn ranked(&self, sought: &Sought, narrowed: Option<&Narrowed>) -> Vec<Candidate> {
+        let Sought { filter, syntax, plan, embedded } = sought;
         let table = self.table();
-        let text = self.text();
+        let text = narrowed.map_or_else(|| self.text(), |narrowed| Arc::clone(&narrowed.text));
         let admission = Admission::new(filter, Some(syntax), &table);
         let ranking = plan.ranking(&[&text]);
+        let statistics = narrowed.and_then(|narrowed| narrowed.statistics.clone());
+        let ranking = match statistics {
+            Some(statistics) => ranking.within(statistics),
+            None => ranking,
+        };
         let judgement = plan.judge(&text);
+        let is_covered = |sequence| narrowed.is_none_or(|narrowed| narrowed.may_match(sequence));
         let admitted: Sequences =
             table.rows().filter(|row| admission.admits(row)).map(|row| row.sequence).collect();
-        let near = embedded.and_then(|embedded| {
+        let near = embedded.as_ref().and_then(|embedded| {
             let is_admitted = |row: &Row| admitted.contains(row.sequence);
             embedded.nearness(table.rows().map(|row| is_admitted(row).then_some(row.embedded)))
         });
@@ -204,7 +246,7 @@ impl EntryIndex {
         // may be needed.
         let is_settled = !plan.has_filters() && judgement.has_word_in_all() && near.is_none();
         let limit = if is_settled { filter.limit } else { usize::MAX };
-        let accepts = |sequence: u64| admitted.contains(sequence);
+        let accepts = |sequence: u64| admitted.contains(sequence) && is_covered(sequence);
         let best = ranking.rank_with_equals(&[&text], limit, &accepts);
         let scores: FxHashMap<u64, f32> = best.into_iter().collect();
         let mut near = near.unwrap_or_default();
@@ -216,7 +258,9 @@ impl EntryIndex {
             if score.is_none() && !is_near && !row.is_partial {
                 continue;
             }
-            let verdict = judgement.of(row.sequence, row.is_partial);
+            // The index may not have the text of an entry that is no candidate.
+            let is_partial = row.is_partial || !is_covered(row.sequence);
+            let verdict = judgement.of(row.sequence, is_partial);
             if verdict == Verdict::Failed || !admitted.contains(row.sequence) {
                 continue;
             }
@@ -302,15 +346,16 @@ impl LookThrough<'_> {
 
 /// How entries are read.
 #[derive(Clone, Copy)]
-struct Reading<'s> {
-    files: &'s Files,
-    ahead: Option<&'s ReadAhead>,
-    most: u64,
+pub(super) struct Reading<'s> {
+    pub files: &'s Files,
+    pub ahead: Option<&'s ReadAhead>,
+    /// The longest entry, in bytes.
+    pub most: u64,
 }
 
 impl Reading<'_> {
     /// The texts of an entry; `None` if the file was removed, is no valid entry, or has more than `most` bytes.
-    fn texts_at(&self, path: &str) -> Option<Texts> {
+    pub fn texts_at(&self, path: &str) -> Option<Texts> {
         let location = location_of(path)?;
         let contents = self.files.read_after(self.ahead, &location, self.most).ok()?;
         if contents.length > self.most {
@@ -321,6 +366,9 @@ impl Reading<'_> {
     }
 }
 
-fn location_of(path: &str) -> Option<Location> {
-    Location::of(&path.split('/').collect::<Vec<_>>())
+/// The plan of a search. An OR query without words or prefixes is searched as an AND query.
+fn plan_of(filter: &Filter, syntax: &SearchSyntax) -> QueryPlan {
+    let any = Operator::Any(PrefixRule::Completions);
+    let ranked = filter.ranked.then(|| QueryPlan::new(syntax, any)).filter(QueryPlan::is_ranked);
+    ranked.unwrap_or_else(|| QueryPlan::new(syntax, Operator::All))
 }

@@ -13,6 +13,7 @@ use text_index::Batch;
 
 use super::{
     EntryIndex, Problem,
+    entry_terms::EntryTerms,
     files::Files,
     row::{Row, Stamp},
     scan::{Look, unreadable},
@@ -93,7 +94,7 @@ impl EntryIndex {
                 Examined::Found(finding) => found.push((look.location.as_str().into(), finding)),
                 Examined::Entry(entry, stamp) => {
                     let sequence = self.sequence.fetch_add(1, Ordering::Relaxed);
-                    drafts.push(draft(&look.location, entry, stamp, sequence, &mut batch));
+                    drafts.push(self.draft(&look.location, entry, stamp, sequence, &mut batch));
                     if batch.bytes() > MAX_BATCH {
                         text.add_batch(std::mem::take(&mut batch));
                     }
@@ -160,6 +161,32 @@ impl EntryIndex {
             Err(problem) => broken(stamp, problem),
         }
     }
+
+    /// Adds the words of an entry to the batch, or keeps its terms for the index of a database.
+    fn draft(
+        &self,
+        location: &Location,
+        entry: Entry,
+        stamp: Stamp,
+        sequence: u64,
+        batch: &mut Batch,
+    ) -> Draft {
+        let summary = entry.summary.clone();
+        let timestamp = time::parse(&summary.timestamp).or(location.time()).unwrap_or_default();
+        let changes = entry.changelog.iter().filter_map(|change| time::parse(&change.timestamp));
+        let changed = changes.fold(timestamp, i64::max);
+        let texts = Texts::of(location, entry);
+        let joined = texts.joined();
+        let document = texts.document(&joined, timestamp);
+        let is_partial = !document.is_short();
+        if self.is_narrowed() {
+            self.kept_terms.keep(location.as_str(), stamp, EntryTerms::of(&summary, &document));
+        } else {
+            batch.add(sequence, &document);
+        }
+        let embedded = TextDigest::of(&texts.embedded());
+        Draft { summary, timestamp, changed, stamp, sequence, is_partial, embedded }
+    }
 }
 
 impl Look {
@@ -167,26 +194,6 @@ impl Look {
     fn may_be_read_ahead(&self) -> bool {
         self.file.as_ref().is_some_and(|file| file.length.is_none_or(|length| length <= SHORT))
     }
-}
-
-fn draft(
-    location: &Location,
-    entry: Entry,
-    stamp: Stamp,
-    sequence: u64,
-    batch: &mut Batch,
-) -> Draft {
-    let summary = entry.summary.clone();
-    let timestamp = time::parse(&summary.timestamp).or(location.time()).unwrap_or_default();
-    let changes = entry.changelog.iter().filter_map(|change| time::parse(&change.timestamp));
-    let changed = changes.fold(timestamp, i64::max);
-    let texts = Texts::of(location, entry);
-    let joined = texts.joined();
-    let document = texts.document(&joined, timestamp);
-    let is_partial = !document.is_short();
-    batch.add(sequence, &document);
-    let embedded = TextDigest::of(&texts.embedded());
-    Draft { summary, timestamp, changed, stamp, sequence, is_partial, embedded }
 }
 
 /// A digest that distinguishes files of equal length.

@@ -4,12 +4,14 @@
 //!
 //! Terms: a *row* is one entry's metadata; a row's *sequence* is its document id in the inverted
 //! index; a *look* is a file that may have changed and has to be read; a *pass* is one update of the
-//! index: it lists the directories, reads the looks and replaces their rows.
+//! index: it lists the directories, reads the looks and replaces their rows. Where a database has an index of the entries' terms,
+//! a process has the metadata of all entries, and the texts of those only that searches read.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `row`, `table` | the metadata of one entry, and of all |
 //! | `filter`, `find` | query filters, and searching |
+//! | `narrowing`, `entry_terms`, `facets` | candidates by the index of a database, and the terms that it has |
 //! | `links` | links between entries |
 //! | `files` | blocking file access |
 //! | `scan`, `intake` | finding changed files, and reading them |
@@ -18,12 +20,15 @@
 //! | `cache` | the index on disk |
 
 mod cache;
+mod entry_terms;
+mod facets;
 mod files;
 mod filter;
 mod find;
 mod freshness;
 mod intake;
 mod links;
+mod narrowing;
 mod row;
 mod scan;
 mod table;
@@ -50,8 +55,10 @@ use text_index::Index;
 use tokio::sync::Semaphore;
 
 use self::{
+    entry_terms::KeptTerms,
     files::Files,
     freshness::{Freshness, Limits},
+    narrowing::Read,
     scan::Look,
     table::Table,
 };
@@ -80,6 +87,11 @@ pub(super) struct EntryIndex {
     table: RwLock<Table>,
     /// The inverted index; its document ids are the sequences of rows.
     text: ArcSwap<Index>,
+    /// The entries whose texts are in it, where it does not have all of them.
+    read: Arc<tokio::sync::Mutex<Read>>,
+    kept_terms: KeptTerms,
+    /// Whether the database refused the terms of entries when they were last added.
+    refuses_terms: AtomicBool,
     sequence: AtomicU64,
     freshness: Freshness,
     /// Held while the table is changed.
@@ -122,6 +134,9 @@ impl EntryIndex {
             limits,
             table: RwLock::default(),
             text: ArcSwap::default(),
+            read: Arc::default(),
+            kept_terms: KeptTerms::default(),
+            refuses_terms: AtomicBool::new(false),
             sequence: AtomicU64::new(0),
             freshness: Freshness::default(),
             turn: Semaphore::new(1),
@@ -314,6 +329,10 @@ impl EntryIndex {
     fn noted(&self) -> MutexGuard<'_, Noted> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn location_of(path: &str) -> Option<Location> {
+    Location::of(&path.split('/').collect::<Vec<_>>())
 }
 
 fn closed(_: tokio::sync::AcquireError) -> Error {

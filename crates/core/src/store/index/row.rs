@@ -6,7 +6,10 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use storage::FileEntry;
 
-use super::super::{EntryType, Location, Summary, time};
+use super::{
+    super::{EntryType, Location, Summary, time},
+    location_of,
+};
 use crate::vectors::TextDigest;
 
 /// Interned names that many entries share: agents, sessions, tags.
@@ -87,16 +90,24 @@ impl Stamp {
 
     /// Whether the file certainly has not changed since.
     pub fn is_of(&self, file: &FileEntry) -> bool {
-        self.is_settled
-            && self.version.is_some()
-            && self.version == file.version
-            && Some(self.length) == file.length
+        self.is_settled && self.is_version_of(file)
+    }
+
+    /// Whether it is of this version of the file.
+    pub fn is_version_of(&self, file: &FileEntry) -> bool {
+        self.version.is_some() && self.version == file.version && Some(self.length) == file.length
     }
 
     /// Whether both stamps are of the same version of the file.
     pub fn is_same_version(&self, other: &Self) -> bool {
         (self.version, self.length, self.digest) == (other.version, other.length, other.digest)
     }
+}
+
+/// The directory that is named like a session, if the entry at this path is in one.
+pub(super) fn session_directory(path: &str) -> Option<&str> {
+    let mut parts = path.split('/');
+    parts.nth(1).filter(|_| parts.next().is_some())
 }
 
 /// The metadata of an entry. Names are numbers of [`Names`].
@@ -157,13 +168,7 @@ impl Row {
 
     /// `None` only for a damaged cache, whose path is no entry's.
     pub fn location(&self) -> Option<Location> {
-        Location::of(&self.path.split('/').collect::<Vec<_>>())
-    }
-
-    /// The directory that is named like a session, if the entry is in one.
-    pub fn session_directory(&self) -> Option<&str> {
-        let mut parts = self.path.split('/');
-        parts.nth(1).filter(|_| parts.next().is_some())
+        location_of(&self.path)
     }
 
     /// Whether all its name numbers exist; checked after loading a cache.

@@ -10,6 +10,7 @@ use text_index::Sequences;
 use super::{
     EntryIndex, Problem,
     files::Files,
+    location_of,
     table::{KnownAs, Table},
 };
 use crate::{
@@ -88,7 +89,7 @@ impl EntryIndex {
             .map(|(_, path)| path)
             .chain(others)
             .filter(|path| !listed.contains(&***path))
-            .filter_map(|path| Location::of(&path.split('/').collect::<Vec<_>>()))
+            .filter_map(|path| location_of(path))
             .map(|location| Look { location, file: None })
             .collect();
         scan.looks.extend(missing);
@@ -128,7 +129,7 @@ fn compare(table: &Table, directory: &str, children: Children, is_agent: bool) -
             Some((KnownAs::Entry(number), _)) => part.unchanged.push(number),
             Some((KnownAs::Broken(path), _)) => part.still_broken.push(Arc::clone(path)),
             None => {
-                if let Some(location) = Location::of(&path.split('/').collect::<Vec<_>>()) {
+                if let Some(location) = location_of(&path) {
                     part.looks.push(Look { location, file: Some(file) });
                 }
             }

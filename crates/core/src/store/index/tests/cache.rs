@@ -54,7 +54,7 @@ async fn answers(store: &Store) -> Vec<String> {
     }
     answers.extend(
         index
-            .summaries(&Filter::default())
+            .summaries(&Filter::default(), &Debug::default())
             .await
             .unwrap()
             .iter()
@@ -171,14 +171,14 @@ async fn damage_is_survived() {
         if damaged == bytes {
             continue;
         }
-        assert!(decode(&damaged, MAX_BYTES).is_none(), "round {round}");
+        assert!(decode(&damaged, MAX_BYTES, true).is_none(), "round {round}");
         if round % 50 < 4 {
             fs::write(&path, &damaged).unwrap();
             assert_eq!(answers(&store).await, right, "round {round}");
         }
         // Whether the index uses the cache or not, it must not panic.
         with_checksum(&mut damaged);
-        if let Some((table, text)) = decode(&damaged, MAX_BYTES) {
+        if let Some((table, text)) = decode(&damaged, MAX_BYTES, true) {
             believed += 1;
             let syntax = SearchSyntax::parse("word3 common organiz* -\"a b\"").unwrap();
             let judgement = QueryPlan::new(&syntax, Operator::All).judge(&text);

@@ -6,7 +6,7 @@ use super::{
     super::{super::EntryType, Filter},
     support::{Note, Store, asking},
 };
-use crate::error::Code;
+use crate::{debug::Debug, error::Code};
 
 async fn filled() -> Store {
     let store = Store::new();
@@ -115,7 +115,8 @@ async fn every_word_of_a_query_must_be_there() {
     let both = Filter { types: Some(vec![EntryType::Finding]), ..asking("users") };
     assert_eq!(store.find(both).await, [AUTH]);
     assert_eq!(store.find(Filter { limit: 1, ..asking("-\"no such\"") }).await, [SQL]);
-    let refused = store.index.find(&asking("after:lunch"), None).await.unwrap_err();
+    let refused =
+        store.index.find(&asking("after:lunch"), None, &Debug::default()).await.unwrap_err();
     assert_eq!(refused.code, Code::InvalidArgument);
 }
 

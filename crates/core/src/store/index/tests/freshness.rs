@@ -225,7 +225,7 @@ async fn a_large_store_is_kept_fresh_while_searches_come_and_lives_no_longer() {
     store.note("a/two.md", body("alpha"));
     let mut looks = 0;
     // `find` itself reads no changed files; the background task does.
-    while store.index.find(&asking("alpha"), None).await.unwrap().len() < 2 {
+    while store.index.find(&asking("alpha"), None, &Debug::default()).await.unwrap().len() < 2 {
         store.index.freshness.note_search();
         tokio::time::sleep(Duration::from_millis(5)).await;
         looks += 1;

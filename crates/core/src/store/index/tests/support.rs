@@ -204,8 +204,8 @@ fn open(folder: &tempfile::TempDir, disk: &WatchedDisk, limits: Limits) -> Arc<E
 }
 
 pub async fn found(index: &Arc<EntryIndex>, filter: Filter) -> Vec<String> {
-    let found = index.find(&filter, None).await.unwrap();
-    let summaries = index.summaries(&filter).await.unwrap();
+    let found = index.find(&filter, None, &Debug::default()).await.unwrap();
+    let summaries = index.summaries(&filter, &Debug::default()).await.unwrap();
     let paths = |location: &Location| location.as_str().to_owned();
     let found: Vec<String> = found.iter().map(paths).collect();
     assert!(summaries.iter().map(|summary| &summary.path).eq(&found), "summaries: {summaries:?}");
