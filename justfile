@@ -45,7 +45,7 @@ fleet runs="5": build seaweedfs
     export PATH="$PWD/target/seaweedfs/bin:$PATH" && \
         node --import tsx --test __test__/fleet.*.test.ts __test__/*.database.test.ts
     node_modules/bun/bin/bun.exe test --timeout 400000 ./__test__/fleet.files.test.ts ./__test__/fleet.machines.test.ts ./__test__/fleet.failures.test.ts ./__test__/context-history.database.test.ts ./__test__/state-store.database.test.ts
-    cargo test -p database -p agent-context-core --no-default-features --test server --test files --test fleet_contexts --test history_database
+    cargo test -p database -p agent-context-core --no-default-features --test server --test files --test fleet_contexts --test fleet_search --test fleet_store --test history_database
     npm run bench:fleet -- --faults --runs {{runs}} --seconds 22
 
 # SeaweedFS, a server of S3's protocol, in target/ (needs Python and its packages' index).

@@ -58,6 +58,8 @@ describe('npm test', () => {
       '__test__/b.test.ts',
       '__test__/c.canary.test.ts',
       '__test__/cli.d.test.ts',
+      '__test__/fleet.e.test.ts',
+      '__test__/f.database.test.ts',
       '__test__/pages.test.ts',
     ]
     const commands = planOf([], files).map(({ parameters }) => parameters.join(' '))

@@ -2,12 +2,15 @@
 import { bunBinary } from './bun-binary.mjs'
 
 export const USAGE = `Usage:
-  npm test                                  everything: Rust, Node, Bun (without the longest files and those of Node.js), types
+  npm test                                  everything: Rust, Node, Bun (without the longest files, databases and those of Node.js), types
   npm test -- __test__/NAME.test.ts …       these files, on Node and on Bun
   npm test -- --rust FILTER                 the core's tests whose names contain FILTER`
 
 /** Storms of processes, and secrets through every entry. */
 const LONGEST = /\.(?:canary|storm)\.test\.ts$/
+
+/** Databases: `just fleet` runs them on Bun. */
+const DATABASE = /\/fleet\.|\.database\.test\.ts$/
 
 /** The program `agent-context`, the code of the documentation and the packages of a release, which are made and run by Node.js. */
 const NODE = /\/(?:cli|pages|release)\.(?:[^/]+\.)?test\.ts$/
@@ -25,7 +28,8 @@ export function planOf(parameters, tests) {
   const isWhole = files.length === 0 && filter === undefined
   const selected = isWhole ? tests : files
   // The longest are nearly all work of the core, which is the same on both.
-  const onBun = isWhole ? selected.filter((name) => !LONGEST.test(name) && !NODE.test(name)) : selected
+  const leftOut = [LONGEST, DATABASE, NODE]
+  const onBun = isWhole ? selected.filter((name) => !leftOut.some((names) => names.test(name))) : selected
   const plan = []
   if (selected.length > 0) {
     plan.push({ title: 'build', command: 'node', parameters: ['scripts/build.mjs', '--release'] })

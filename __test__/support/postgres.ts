@@ -85,6 +85,9 @@ export async function passesOnDatabase(
   await passesWith({ ...variables, AGENT_CONTEXT_TEST_DATABASE: url }, names, least)
 }
 
+/** The lines of a report that describe a failed test. */
+const DESCRIBED = 20
+
 /** Runs test files once more on Node with variables of the environment: none may fail, and `least` must pass. */
 export async function passesWith(
   variables: Readonly<Record<string, string>>,
@@ -96,7 +99,8 @@ export async function passesWith(
   const parameters = ['--import', 'tsx', '--test', '--test-concurrency=2', '--test-reporter=tap', ...files]
   const { stdout } = await promisify(execFile)('node', parameters, { env, maxBuffer: 64 * 1024 * 1024 }).catch(
     (error: { stdout: string; message: string }) => {
-      const failed = error.stdout.split('\n').filter((line) => /^\s*not ok/.test(line))
+      const lines = error.stdout.split('\n')
+      const failed = lines.flatMap((line, at) => (/^\s*not ok/.test(line) ? lines.slice(at, at + DESCRIBED) : []))
       assert.fail(failed.join('\n') || error.message)
     },
   )

@@ -60,7 +60,7 @@ fn store(files: &Arc<dyn FileSystem>, directory: &Path) -> (Arc<Store>, Messages
 /// The path and the text of an entry. Most of its words are in many of them.
 fn entry(number: usize) -> (String, String) {
     let agent = ["scout", "reviewer", "builder"][number % 3];
-    let folder = if number % 5 == 0 { "/run-1" } else { "" };
+    let folder = if number.is_multiple_of(5) { "/run-1" } else { "" };
     let time =
         format!("2026-02-{:02}T{:02}:{:02}:00Z", 1 + number / 60 % 28, number / 1680, number % 60);
     let kind = EntryType::ALL[number % 4].as_str();
