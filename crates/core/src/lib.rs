@@ -44,6 +44,7 @@ mod safety;
 pub mod slices;
 pub mod state;
 pub mod store;
+mod term_query;
 pub mod vectors;
 
 pub use blocking::{run_blocking, run_long};

@@ -54,7 +54,8 @@ use sha2::{Digest, Sha256};
 const MAX_NAME: usize = 199;
 /// Maximum length of the session in a name, in bytes.
 const MAX_SESSION: usize = 64;
-const CONTEXT_SUFFIX: &str = ".json";
+/// The end of the names of contexts.
+pub const CONTEXT_SUFFIX: &str = ".json";
 /// Not longer than the suffix of a context, so that the name stays within its limit.
 const BYTES_SUFFIX: &str = ".bin";
 const TEMPORARY_SUFFIX: &str = ".tmp";

@@ -12,7 +12,7 @@ use std::{
 };
 
 use rustc_hash::FxHashSet;
-use storage::{FileEntry, FileError, FileKind, layout};
+use storage::{FileEntry, FileError, layout};
 use text_index::Index;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -383,7 +383,7 @@ async fn present(session: &Arc<Session>) -> Result<(HashMap<String, Found>, Path
     session.directory.check()?;
     let files = session.directory.list().await.map_err(|error| search_failed(session, error))?;
     for entry in files.entries {
-        if entry.name.ends_with(FileKind::Contexts.suffix()) && !is_own(session, &entry.name) {
+        if entry.name.ends_with(layout::CONTEXT_SUFFIX) && !is_own(session, &entry.name) {
             present.insert(entry.name.clone(), Found::File(entry));
         }
     }

@@ -49,7 +49,8 @@ pub(super) async fn pointers(session: &Arc<Session>, wanted: Option<&str>) -> Re
     let others: Vec<_> =
         files.entries.iter().filter(|entry| !listed.contains(&entry.name)).collect();
     let unknown = others.iter().copied().filter(|entry| {
-        entry.name.ends_with(".json") && session.pointers.written(&entry.name).is_none()
+        entry.name.ends_with(layout::CONTEXT_SUFFIX)
+            && session.pointers.written(&entry.name).is_none()
     });
     let file_system = session.directory.file_system.as_ref();
     let mut heads = Beginnings::of_heads(file_system, &files.root, unknown);
@@ -109,7 +110,7 @@ async fn list_file(
     entry: &FileEntry,
     wanted: Option<&str>,
 ) -> Option<Pointer> {
-    if !entry.name.ends_with(".json") {
+    if !entry.name.ends_with(layout::CONTEXT_SUFFIX) {
         return None;
     }
     if let Some(pointer) = session.pointers.written(&entry.name) {

@@ -5,7 +5,7 @@
 use std::{ops::RangeInclusive, sync::Arc};
 
 use rustc_hash::FxHashSet;
-use storage::{FileEntry, FileResult, FileTerms, FoundFiles, QueryTerm, TermCondition, TermQuery};
+use storage::{FileEntry, FileResult, FileTerms, TermCondition, TermQuery};
 use text_index::{Collection as Statistics, TextSearch};
 
 use super::{
@@ -17,6 +17,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     facet::is_facet,
+    term_query::{query_terms, statistics_of},
 };
 
 /// The number of candidates that are asked for first, and the factor by which more are asked for.
@@ -131,17 +132,11 @@ impl<'m> Narrowing<'m> {
 
     async fn ask(&mut self, count: usize) -> std::result::Result<(), NotNarrowed> {
         let directory = self.session.directory.path();
-        let FoundFiles { entries, is_all, files, fields, containing } =
-            self.terms.candidates(directory, &self.query, count).await?;
+        let found = self.terms.candidates(directory, &self.query, count).await?;
         self.asked = count;
-        self.is_all = is_all;
-        self.statistics = Statistics::new(files, fields);
-        for (term, files) in self.query.any.iter().zip(containing) {
-            if let Some(files) = files.filter(|_| !term.is_prefix) {
-                self.statistics.set_containing(&term.text, files);
-            }
-        }
-        self.admit(entries).await?;
+        self.is_all = found.is_all;
+        self.statistics = statistics_of(&self.query.any, &found);
+        self.admit(found.entries).await?;
         Ok(())
     }
 
@@ -182,13 +177,9 @@ impl<'m> Narrowing<'m> {
 
 /// The terms of a search, and those of what it admits.
 fn query_of(search: &TextSearch, facets: &[TermCondition]) -> TermQuery {
-    let any = search.wanted().into_iter().map(|term| QueryTerm {
-        text: term.text.into(),
-        is_prefix: term.is_prefix,
-        weight: term.weight,
-        part: term.part,
-        is_extra: term.is_synonym,
-    });
     let all = search.terms_of_phrases().into_iter().map(|term| TermCondition::Term(term.into()));
-    TermQuery { any: any.collect(), all: all.chain(facets.iter().cloned()).collect() }
+    TermQuery {
+        any: query_terms(search.wanted()),
+        all: all.chain(facets.iter().cloned()).collect(),
+    }
 }

@@ -29,6 +29,7 @@ mod objects;
 mod open_file;
 mod place;
 mod sql;
+mod term_sql;
 mod terms;
 #[cfg(test)]
 mod tests;

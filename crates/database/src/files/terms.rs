@@ -14,7 +14,7 @@ use storage::{
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::{Files, file_system::DatabaseFileSystem, place::directory_of, sql};
+use super::{Files, file_system::DatabaseFileSystem, place::directory_of, term_sql};
 use crate::{
     database::Intent,
     parameters::Parameters,
@@ -62,8 +62,8 @@ impl Files {
     ) -> FileResult<Vec<FileWithoutTerms>> {
         let parameters = Parameters::new().text(directory_of(path)?).number(number(limit));
         let sql = match kind {
-            FileKind::Contexts => sql::MISSING_TERMS_OF_CONTEXTS,
-            FileKind::Entries => sql::MISSING_TERMS_OF_ENTRIES,
+            FileKind::Contexts => term_sql::MISSING_TERMS_OF_CONTEXTS,
+            FileKind::Entries => term_sql::MISSING_TERMS_OF_ENTRIES,
         };
         let rows = self.statement(Intent::Read, ("search", path), sql, parameters).await?;
         self.note_clock(rows.first());
@@ -91,8 +91,9 @@ impl Files {
             .numbers(files.iter().map(|file| Some(length(file))).collect())
             .texts(files.iter().map(|file| Some(lengths(file))).collect())
             .texts(files.iter().map(|file| Some(vector(file))).collect());
-        let rows =
-            self.statement(Intent::Write, ("search", path), sql::ADD_TERMS, parameters).await?;
+        let rows = self
+            .statement(Intent::Write, ("search", path), term_sql::ADD_TERMS, parameters)
+            .await?;
         self.statistics_of_terms().remove(&directory);
         Ok(rows.first().map_or(0, |row| unsigned(row.get(0))))
     }
@@ -107,7 +108,7 @@ impl Files {
         let read = Instant::now();
         let parameters = Parameters::new().text(directory);
         let at = ("search", path);
-        let rows = self.statement(Intent::Read, at, sql::TERM_STATISTICS, parameters).await?;
+        let rows = self.statement(Intent::Read, at, term_sql::TERM_STATISTICS, parameters).await?;
         let count = |row: &Row, column| row.get::<_, Option<i64>>(column).map_or(0, unsigned);
         let statistics = rows.first().map(|row| Statistics {
             files: count(row, 0),
@@ -142,7 +143,7 @@ impl Files {
             .text(directory)
             .optional_text(query_of(&tag, &TermCondition::All(query.all.clone())));
         let at = ("search", path);
-        let rows = self.statement(Intent::Read, at, sql::CANDIDATES, parameters).await?;
+        let rows = self.statement(Intent::Read, at, term_sql::CANDIDATES, parameters).await?;
         let read = Candidates::<Uuid>::read(&terms, &rows);
         let read = read.map_err(|error| {
             storage::FileError::system("search", path, std::io::Error::other(error))
@@ -170,7 +171,7 @@ impl Files {
             .optional_text(certain.and_then(|certain| query_of(&tag, certain)))
             .number(number(limit.saturating_add(1)));
         let at = ("search", path);
-        let rows = self.statement(Intent::Read, at, sql::MATCHING, parameters).await?;
+        let rows = self.statement(Intent::Read, at, term_sql::MATCHING, parameters).await?;
         let matching =
             rows.iter().map(|row| MatchingFile { path: row.get(0), is_certain: row.get(1) });
         Ok((rows.len() <= limit).then(|| matching.collect()))
@@ -179,7 +180,7 @@ impl Files {
     async fn partly_covered(&self, path: &Path, limit: usize) -> FileResult<Vec<FileEntry>> {
         let parameters = Parameters::new().text(directory_of(path)?).number(number(limit));
         let at = ("search", path);
-        let rows = self.statement(Intent::Read, at, sql::PARTLY_COVERED, parameters).await?;
+        let rows = self.statement(Intent::Read, at, term_sql::PARTLY_COVERED, parameters).await?;
         Ok(rows.iter().filter_map(|row| self.entry_at(row, 0)).collect())
     }
 
@@ -197,7 +198,7 @@ impl Files {
             .number(number(lengths.start() + Tag::LENGTH))
             .number(number(lengths.end() + Tag::LENGTH));
         let at = ("search", path);
-        let rows = self.statement(Intent::Read, at, sql::VOCABULARY, parameters).await?;
+        let rows = self.statement(Intent::Read, at, term_sql::VOCABULARY, parameters).await?;
         let terms = rows.iter().filter_map(|row| tag.term_of(row.get(0)).map(str::to_owned));
         Ok(terms.collect())
     }

@@ -105,21 +105,10 @@ pub struct MatchingFile {
 /// The files of a directory that may have terms and are searched together. A file is of one such directory only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// Those in the directory itself whose names end with [`FileKind::suffix`]: contexts.
+    /// Those in the directory itself whose names are those of contexts.
     Contexts,
-    /// Those in the directories below it, at any depth: entries of a store.
+    /// Those in the directories below it, at any depth, whose names are those of entries of a store.
     Entries,
-}
-
-impl FileKind {
-    /// The end of the files' names.
-    #[must_use]
-    pub const fn suffix(self) -> &'static str {
-        match self {
-            Self::Contexts => ".json",
-            Self::Entries => ".md",
-        }
-    }
 }
 
 /// An index of the terms of files of a [`FileKind`]. A file that takes the name of another one has none; files are not appended to.
@@ -148,8 +137,8 @@ pub trait FileTerms: Send + Sync {
         limit: usize,
     ) -> FileFuture<'a, FoundFiles>;
 
-    /// The files of a directory that meet `possible`, and of each whether it meets `certain` as well; no file does without a
-    /// condition. Returns `None` if there are more than `limit`.
+    /// The files of a directory that meet the condition `possible`, which is not empty, and whether each meets `certain` as well
+    /// (none does if that is absent). Returns `None` if there are more than `limit`.
     fn matching<'a>(
         &'a self,
         directory: &'a Path,

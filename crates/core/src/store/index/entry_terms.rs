@@ -1,11 +1,14 @@
 //! The terms of entries, for the index of a database. Writers of entries do not add them: the next search does, for the entries
 //! of all processes, and later ones for those that are new.
 
-use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+};
 
 use rustc_hash::FxHashMap;
 use storage::{
-    Coverage, FileEntry, FileKind, FileResult, FileTerms, FileWithoutTerms, TermsOfFile,
+    Coverage, FileEntry, FileError, FileKind, FileResult, FileTerms, FileWithoutTerms, TermsOfFile,
 };
 use text_index::{Analysed, Document};
 
@@ -106,17 +109,20 @@ impl EntryIndex {
             for missing in missing.chunks(AT_ONCE) {
                 let (index, files, missing) = (Arc::clone(self), self.files(), missing.to_vec());
                 let read = run_blocking(move |_| Ok(index.read_terms(&files, missing))).await;
-                // A panic is the only error.
-                let mut read = read.unwrap_or_default();
-                while !read.is_empty() {
-                    let mut bytes = 0;
-                    let end = read.iter().position(|(terms, _)| {
-                        bytes += terms;
-                        bytes > BYTES
-                    });
-                    let rest = read.split_off(end.map_or(read.len(), |end| end.max(1)));
-                    let some = std::mem::replace(&mut read, rest);
-                    let some = some.into_iter().map(|(_, terms)| terms).collect();
+                let read = read.map_err(|error| {
+                    let cause = io::Error::other(error.to_string());
+                    FileError::system("search", &self.root, cause)
+                })?;
+                let (mut some, mut bytes) = (Vec::new(), 0);
+                for terms_of_file in read {
+                    bytes += terms_of_file.terms.iter().map(String::len).sum::<usize>();
+                    some.push(terms_of_file);
+                    if bytes > BYTES {
+                        added += self.add_terms(terms, std::mem::take(&mut some)).await?;
+                        bytes = 0;
+                    }
+                }
+                if !some.is_empty() {
                     added += self.add_terms(terms, some).await?;
                 }
             }
@@ -134,12 +140,8 @@ impl EntryIndex {
         added
     }
 
-    /// The terms of files, with their sizes in bytes.
-    fn read_terms(
-        &self,
-        files: &Files,
-        missing: Vec<FileWithoutTerms>,
-    ) -> Vec<(usize, TermsOfFile)> {
+    /// The terms of files.
+    fn read_terms(&self, files: &Files, missing: Vec<FileWithoutTerms>) -> Vec<TermsOfFile> {
         let (mut found, mut unread) = (Vec::new(), Vec::new());
         for FileWithoutTerms { entry, id } in missing {
             match (self.kept_terms.take(&entry), location_of(&entry.name)) {
@@ -155,7 +157,7 @@ impl EntryIndex {
             let whole = read.ok().filter(|contents| contents.length <= self.max_entry_bytes);
             found.extend(whole.map(|contents| (terms_in(&location, &contents.bytes), id)));
         }
-        found.into_iter().map(|(terms, id)| (terms.bytes(), terms.of_file(id))).collect()
+        found.into_iter().map(|(terms, id)| terms.of_file(id)).collect()
     }
 }
 

@@ -226,7 +226,8 @@ impl EntryIndex {
     fn ranked(&self, sought: &Sought, narrowed: Option<&Narrowed>) -> Vec<Candidate> {
         let Sought { filter, syntax, plan, embedded } = sought;
         let table = self.table();
-        let text = narrowed.map_or_else(|| self.text(), |narrowed| Arc::clone(&narrowed.text));
+        let text = narrowed.and_then(|narrowed| narrowed.text.clone());
+        let text = text.unwrap_or_else(|| self.text());
         let admission = Admission::new(filter, Some(syntax), &table);
         let ranking = plan.ranking(&[&text]);
         let statistics = narrowed.and_then(|narrowed| narrowed.statistics.clone());

@@ -5,11 +5,17 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use storage::{FileResult, FileTerms, FoundFiles, QueryTerm, TermCondition, TermQuery};
+use storage::{FileResult, FileTerms, TermCondition, TermQuery};
 use text_index::{Batch, Collection as Statistics, Index, QueryPlan, Sequences, Verdict};
 
 use super::{EntryIndex, Filter, facets, find::Reading, location_of, row::Row};
-use crate::{blocking::run_blocking, debug::Debug, error::Result, store::read_ahead::AT_ONCE};
+use crate::{
+    blocking::run_blocking,
+    debug::Debug,
+    error::Result,
+    store::read_ahead::AT_ONCE,
+    term_query::{condition_of, query_terms, statistics_of},
+};
 
 /// The least number of candidates that are asked for.
 pub(super) const LEAST: usize = 256;
@@ -26,6 +32,7 @@ pub(super) struct Read {
 }
 
 /// What the index of a database says about the entries.
+#[derive(Default)]
 pub(super) struct Narrowed {
     /// The entries that may match; `None` if any may.
     possible: Option<Sequences>,
@@ -33,8 +40,8 @@ pub(super) struct Narrowed {
     certain: Sequences,
     /// Whether no other entries may match.
     pub is_all: bool,
-    /// The inverted index, which has the texts of the possible entries of a ranked query.
-    pub text: Arc<Index>,
+    /// The inverted index with the texts of the possible entries, for a ranked query.
+    pub text: Option<Arc<Index>>,
     /// The statistics of all entries, for a ranked query.
     pub statistics: Option<Statistics>,
 }
@@ -93,7 +100,7 @@ impl EntryIndex {
         };
         match &mut narrowed {
             Some(narrowed) if plan.is_ranked() => {
-                narrowed.text = self.read_texts(narrowed.possible.clone()).await?;
+                narrowed.text = Some(self.read_texts(narrowed.possible.clone()).await?);
             }
             Some(_) => {}
             None => drop(self.read_texts(None).await?),
@@ -109,36 +116,17 @@ impl EntryIndex {
         plan: &QueryPlan,
         wanted: usize,
     ) -> FileResult<Option<Narrowed>> {
-        let any: Vec<QueryTerm> = plan
-            .wanted()
-            .into_iter()
-            .map(|term| QueryTerm {
-                text: term.text.into(),
-                is_prefix: term.is_prefix,
-                weight: term.weight,
-                part: term.part,
-                is_extra: term.is_synonym,
-            })
-            .collect();
+        let any = query_terms(plan.wanted());
         if any.is_empty() {
             return Ok(None);
         }
         let query = TermQuery { any, all: needed(filter, plan) };
-        let FoundFiles { entries, is_all, files, fields, containing } =
-            terms.candidates(&self.root, &query, wanted.max(LEAST)).await?;
-        let mut statistics = Statistics::new(files, fields);
-        for (term, files) in query.any.iter().zip(containing) {
-            if let Some(files) = files.filter(|_| !term.is_prefix) {
-                statistics.set_containing(&term.text, files);
-            }
-        }
-        let possible = self.sequences_at(entries.iter().map(|entry| &*entry.name));
+        let found = terms.candidates(&self.root, &query, wanted.max(LEAST)).await?;
         Ok(Some(Narrowed {
-            possible: Some(possible),
-            certain: Sequences::default(),
-            is_all,
-            text: Arc::default(),
-            statistics: Some(statistics),
+            possible: Some(self.sequences_at(found.entries.iter().map(|entry| &*entry.name))),
+            is_all: found.is_all,
+            statistics: Some(statistics_of(&query.any, &found)),
+            ..Narrowed::default()
         }))
     }
 
@@ -149,13 +137,7 @@ impl EntryIndex {
         filter: &Filter,
         plan: &QueryPlan,
     ) -> FileResult<Narrowed> {
-        let mut narrowed = Narrowed {
-            possible: None,
-            certain: Sequences::default(),
-            is_all: true,
-            text: Arc::default(),
-            statistics: None,
-        };
+        let mut narrowed = Narrowed { is_all: true, ..Narrowed::default() };
         let needed = needed(filter, plan);
         if needed.is_empty() {
             return Ok(narrowed);
@@ -232,15 +214,4 @@ fn needed(filter: &Filter, plan: &QueryPlan) -> Vec<TermCondition> {
         other => needed.push(condition_of(other)),
     }
     needed
-}
-
-fn condition_of(condition: text_index::TermCondition) -> TermCondition {
-    use text_index::TermCondition as Of;
-    let each = |conditions: Vec<Of>| conditions.into_iter().map(condition_of).collect();
-    match condition {
-        Of::Term(text) => TermCondition::Term(text.into()),
-        Of::Beginning(text) => TermCondition::Beginning(text.into()),
-        Of::All(all) => TermCondition::All(each(all)),
-        Of::Any(any) => TermCondition::Any(each(any)),
-    }
 }
