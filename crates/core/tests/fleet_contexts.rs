@@ -3,15 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
 mod contexts;
+mod databases;
 mod long_texts;
 mod without_indexing;
 
 use std::{
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -22,6 +20,7 @@ use agent_context_core::{
 };
 use contexts::{options, request, save};
 use database::{Database, Intent, Parameters, Settings, SettingsOptions};
+use databases::open;
 use json_text::Encoded;
 use long_texts::{long_text, parts, read_part, sliced};
 use postgres_test_server::{Proxy, Server};
@@ -31,20 +30,6 @@ use without_indexing::WithoutIndexing;
 
 /// How often a process that holds a session sends a heartbeat.
 const HEARTBEAT: Duration = Duration::from_millis(1500);
-
-/// A database of its own, as in another process: each has another schema or timeout.
-fn open(server: &Server, schema: &str) -> (Arc<Database>, Arc<dyn FileSystem>) {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let timeout = Duration::from_millis(30_000 + NUMBER.fetch_add(1, Ordering::Relaxed));
-    let options = SettingsOptions {
-        schema: Some(schema.to_owned()),
-        timeout: Some(timeout),
-        ..SettingsOptions::default()
-    };
-    let database = Database::open(Settings::parse(&server.url(), options).unwrap());
-    let files = database::file_system(&database, None);
-    (database, files)
-}
 
 fn manager(files: &Arc<dyn FileSystem>, options: ManagerOptions) -> Arc<Manager> {
     Manager::new(options, Arc::clone(files), Debug::default())
@@ -62,7 +47,7 @@ async fn a_real_server() {
 }
 
 async fn a_save_takes_two_statements_and_a_load_one(server: &Server) {
-    let (database, files) = open(server, "costs");
+    let (database, files) = open(&server.url(), "costs");
     let directory = Path::new("/costs");
     let own = manager(&files, options(directory));
     save(&own, "tool", &json!({}), &json!("first")).await.unwrap();
@@ -165,7 +150,7 @@ async fn copy_contexts(database: &Database, directory: &str, tool: &str, copies:
 async fn a_session_with_many_contexts_is_resumed_in_three_steps(server: &Server) {
     const COPIES: usize = 9999;
     const LONG: usize = 200;
-    let (database, files) = open(server, "resumed");
+    let (database, files) = open(&server.url(), "resumed");
     let named = || ManagerOptions { session_is_named: true, ..options(Path::new("/resumed")) };
     let own = manager(&files, named());
     save(&own, "short", &json!({ "n": 1 }), &json!("text ".repeat(4000))).await.unwrap();
@@ -173,7 +158,7 @@ async fn a_session_with_many_contexts_is_resumed_in_three_steps(server: &Server)
     copy_contexts(&database, "/resumed", "short", COPIES as i64).await;
     drop((own, database, files));
     let resume = async || {
-        let (database, files) = open(server, "resumed");
+        let (database, files) = open(&server.url(), "resumed");
         // Opens a connection, and looks at the version of the tables.
         files.list(Path::new("/none")).await.unwrap();
         let files: Arc<dyn FileSystem> = Arc::new(WithoutIndexing(files));
@@ -207,7 +192,7 @@ async fn a_session_with_many_contexts_is_resumed_in_three_steps(server: &Server)
 
 async fn an_equal_call_and_all_sessions_are_searched_in_few_statements(server: &Server) {
     const COPIES: usize = 300;
-    let (database, files) = open(server, "searched");
+    let (database, files) = open(&server.url(), "searched");
     let named = ManagerOptions { session_is_named: true, ..options(Path::new("/searched")) };
     let own = manager(&files, named);
     let words = json!("a needle in hay");
@@ -244,7 +229,7 @@ async fn an_equal_call_and_all_sessions_are_searched_in_few_statements(server: &
 async fn a_part_of_a_long_output_is_read_without_the_rest(server: &Server) {
     const BYTES: usize = 20_000_000;
     const MOST: u64 = 1_100 * 1024;
-    let (database, files) = open(server, "long");
+    let (database, files) = open(&server.url(), "long");
     let with_room = |session: &str| {
         let mut options = options(Path::new("/long"));
         session.clone_into(&mut options.session);

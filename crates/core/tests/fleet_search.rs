@@ -4,41 +4,23 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
 mod contexts;
+mod databases;
+mod narrowed;
 
-use std::{
-    path::Path,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{path::Path, sync::Arc};
 
 use agent_context_core::{
     Debug,
     context::{Manager, ManagerOptions, SaveRequest, SearchRequest},
 };
 use contexts::{options, request};
-use database::{Database, Intent, Parameters, Settings, SettingsOptions};
+use databases::open;
+use narrowed::{Messages, WITHOUT_INDEX, count, create_reader, listening};
 use postgres_test_server::Server;
 use serde_json::{Value, json};
 use storage::{FileSystem, LocalDisk, Payload};
 
 const CONTEXTS: usize = 400;
-
-/// A database of its own, as in another process: each has another timeout.
-fn open(url: &str, schema: &str) -> (Arc<Database>, Arc<dyn FileSystem>) {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let timeout = Duration::from_millis(30_000 + NUMBER.fetch_add(1, Ordering::Relaxed));
-    let options = SettingsOptions {
-        schema: Some(schema.to_owned()),
-        timeout: Some(timeout),
-        ..SettingsOptions::default()
-    };
-    let database = Database::open(Settings::parse(url, options).unwrap());
-    let files = database::file_system(&database, None);
-    (database, files)
-}
 
 fn of_session(session: &str, directory: &Path) -> ManagerOptions {
     let (session, session_is_named) = (session.to_owned(), true);
@@ -46,13 +28,8 @@ fn of_session(session: &str, directory: &Path) -> ManagerOptions {
 }
 
 /// A manager that searches, with the messages of its debug callback.
-fn searcher(
-    files: &Arc<dyn FileSystem>,
-    directory: &Path,
-) -> (Arc<Manager>, Arc<Mutex<Vec<String>>>) {
-    let messages: Arc<Mutex<Vec<String>>> = Arc::default();
-    let sent = Arc::clone(&messages);
-    let debug = Debug::new(move |message, _| sent.lock().unwrap().push(message.to_owned()));
+fn searcher(files: &Arc<dyn FileSystem>, directory: &Path) -> (Arc<Manager>, Messages) {
+    let (debug, messages) = listening();
     (Manager::new(of_session("searcher", directory), Arc::clone(files), debug), messages)
 }
 
@@ -95,11 +72,6 @@ async fn search(manager: &Arc<Manager>, query: &str, filter: &Value) -> Vec<(u64
     let hit =
         |hit: Value| (hit["args"]["number"].as_u64().unwrap(), hit["score"].as_f64().unwrap());
     hits.map(hit).collect()
-}
-
-async fn count(database: &Database, table: &str) -> i64 {
-    let sql = format!("SELECT count(*) FROM {{schema}}.{table}");
-    database.statement(Intent::Read, &sql, &Parameters::new()).await.unwrap()[0].get(0)
 }
 
 /// One server for all tests of this file: starting one takes seconds.
@@ -203,9 +175,8 @@ async fn removed_and_replaced_contexts_are_not_found(
     let other = Payload::new(b"[1]".to_vec());
     files.replace(&directory.join("other.json"), other, false).await.unwrap();
     search(second, "nomad", &none).await;
-    let sql = "SELECT count(*) FROM {schema}.file WHERE coverage IS NULL AND name LIKE '%.json'";
-    let rows = database.statement(Intent::Read, sql, &Parameters::new()).await.unwrap();
-    assert_eq!(rows[0].get::<_, i64>(0), 0);
+    let without = "file WHERE coverage IS NULL AND name LIKE '%.json'";
+    assert_eq!(count(&database, without).await, 0);
 }
 
 async fn a_role_that_may_not_write_searches(server: &Server) {
@@ -213,20 +184,12 @@ async fn a_role_that_may_not_write_searches(server: &Server) {
     let (database, files) = open(&server.url(), "read");
     let own = Manager::new(of_session("own", directory), Arc::clone(&files), Debug::default());
     save(&own, 1, "tool", "the first zeppelin").await;
-    for sql in [
-        "DROP ROLE IF EXISTS reader",
-        "CREATE ROLE reader LOGIN",
-        "GRANT USAGE ON SCHEMA {schema} TO reader",
-        "GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader",
-    ] {
-        database.statement(Intent::Write, sql, &Parameters::new()).await.unwrap();
-    }
+    create_reader(&database, "reader").await;
     let (_, of_reader) = open(&server.url().replace("agent@", "reader@"), "read");
     let (reader, messages) = searcher(&of_reader, directory);
     let none = json!({});
     assert_eq!(search(&reader, "zeppelin", &none).await.len(), 1);
-    let without_index = "Searched without the index of the database";
-    assert_eq!(messages.lock().unwrap().pop().as_deref(), Some(without_index));
+    assert_eq!(messages.lock().unwrap().pop().as_deref(), Some(WITHOUT_INDEX));
     // Once another process has added the terms, it uses them.
     let (writer, _) = searcher(&files, directory);
     search(&writer, "zeppelin", &none).await;

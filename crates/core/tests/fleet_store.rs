@@ -3,47 +3,26 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
-use std::{
-    path::Path,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+mod databases;
+mod narrowed;
+
+use std::{path::Path, sync::Arc, time::Duration};
 
 use agent_context_core::{
-    Debug, Trust,
+    Trust,
     store::{EntryType, Filter, Store, StoreOptions},
 };
-use database::{Database, Intent, Parameters, Settings, SettingsOptions};
+use databases::open;
+use narrowed::{Messages, WITHOUT_INDEX, count, create_reader, listening};
 use postgres_test_server::Server;
 use storage::{Durability, FileSystem, LocalDisk, Payload};
 
 const ENTRIES: usize = 600;
 const MAX_ENTRY: u64 = 1 << 20;
 
-/// A database of its own, as in another process: each has another timeout.
-fn open(url: &str, schema: &str) -> (Arc<Database>, Arc<dyn FileSystem>) {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let timeout = Duration::from_millis(30_000 + NUMBER.fetch_add(1, Ordering::Relaxed));
-    let options = SettingsOptions {
-        schema: Some(schema.to_owned()),
-        timeout: Some(timeout),
-        ..SettingsOptions::default()
-    };
-    let database = Database::open(Settings::parse(url, options).unwrap());
-    let files = database::file_system(&database, None);
-    (database, files)
-}
-
-type Messages = Arc<Mutex<Vec<String>>>;
-
 /// A store, with the messages of its debug callback.
 fn store(files: &Arc<dyn FileSystem>, directory: &Path) -> (Arc<Store>, Messages) {
-    let messages = Messages::default();
-    let sent = Arc::clone(&messages);
-    let debug = Debug::new(move |message, _| sent.lock().unwrap().push(message.to_owned()));
+    let (debug, messages) = listening();
     let options = StoreOptions {
         directory: directory.to_owned(),
         agent: "reader".to_owned(),
@@ -109,11 +88,6 @@ async fn found(store: &Arc<Store>, filter: &Filter) -> Vec<String> {
     let entries = store.search(filter, None).await.unwrap();
     assert!(entries.iter().map(|entry| &entry.summary.path).eq(&listed), "{filter:?}");
     listed
-}
-
-async fn count(database: &Database, what: &str) -> i64 {
-    let sql = format!("SELECT count(*) FROM {{schema}}.{what}");
-    database.statement(Intent::Read, &sql, &Parameters::new()).await.unwrap()[0].get(0)
 }
 
 /// One server for all tests of this file: starting one takes seconds.
@@ -251,21 +225,13 @@ async fn a_role_that_may_not_write_searches(server: &Server) {
     let (database, files) = open(&server.url(), "read");
     let (path, text) = entry(123);
     write(&files, directory, &path, text).await;
-    for sql in [
-        "DROP ROLE IF EXISTS store_reader",
-        "CREATE ROLE store_reader LOGIN",
-        "GRANT USAGE ON SCHEMA {schema} TO store_reader",
-        "GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO store_reader",
-    ] {
-        database.statement(Intent::Write, sql, &Parameters::new()).await.unwrap();
-    }
+    create_reader(&database, "store_reader").await;
     let (_, of_reader) = open(&server.url().replace("agent@", "store_reader@"), "read");
     let (reader, messages) = store(&of_reader, directory);
     let ranked = Filter { ranked: true, ..asking("kubernetes") };
     for filter in [&asking("kubernetes"), &ranked] {
         assert_eq!(reader.search(filter, None).await.unwrap().len(), 1);
-        let without_index = "Searched without the index of the database";
-        assert_eq!(messages.lock().unwrap().pop().as_deref(), Some(without_index));
+        assert_eq!(messages.lock().unwrap().pop().as_deref(), Some(WITHOUT_INDEX));
     }
     // Once another process has added the terms, it uses them.
     let (writer, _) = store(&files, directory);
