@@ -2,7 +2,7 @@
 import { bunBinary } from './bun-binary.mjs'
 
 export const USAGE = `Usage:
-  npm test                                  everything: Rust, Node, Bun (without the longest files, databases and those of Node.js), types
+  npm test                                  everything: Rust, Node, Bun (without the longest files, and those of databases and of Node.js), types
   npm test -- __test__/NAME.test.ts …       these files, on Node and on Bun
   npm test -- --rust FILTER                 the core's tests whose names contain FILTER`
 
