@@ -14,6 +14,12 @@ ready:
 test: build
     node --import tsx --test __test__/*.test.ts
 
+# The public API's tests on Deno, as far as they are not about Node.js or databases: CI runs those that depend on the runtime.
+deno: build
+    npm install --prefix target/deno --no-save --no-package-lock deno@2
+    node scripts/run-tests.mjs deno "$(find target/deno/node_modules/@deno -name deno -type f | head -n 1)" \
+        $(ls __test__/*.test.ts | grep -vE '[.](canary|storm|database)[.]|/(cli|release|fleet|mcp)[.]|/(hooks|pages|setup)[.]')
+
 # The adapters on the pinned versions of their frameworks (Node 22.13 or newer).
 adapters: build
     cd __test__/adapters && npm install --no-package-lock && npm test && npm run typecheck

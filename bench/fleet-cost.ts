@@ -78,7 +78,7 @@ const WORKLOADS: readonly Workload[] = [
 if (!hasPostgres()) {
   process.exit(1)
 }
-const server = await startPostgres()
+const server = await startPostgres({ fsync: true })
 const number = (value: number): string => Math.round(value).toLocaleString('en-US').replaceAll(',', ' ')
 const rows: string[] = []
 try {

@@ -149,7 +149,7 @@ export async function compareSearches(command: string, open: Open): Promise<void
   }
   const sets = findSets(folder).map(readSet)
   const directory = mkdtempSync(join(tmpdir(), 'agent-context-fleet-search-'))
-  const server = await startPostgres()
+  const server = await startPostgres({ fsync: true })
   try {
     const rows: string[] = []
     const means: number[] = []

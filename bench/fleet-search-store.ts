@@ -13,7 +13,7 @@ function open({ directory: path, ...place }: Place): Searched {
   namesIn.set(path, names)
   return {
     async save(name, row) {
-      const { result } = callOf(row)
+      const { toolName, args, description, result = { toolName, args, description } } = callOf(row)
       const content = typeof result === 'string' ? result : JSON.stringify(result)
       const entry = await store.write({ type: 'finding', slug: 'row', content })
       names.set(entry.path, name)

@@ -175,7 +175,7 @@ async function measure(sets: readonly LabelledSet[], path: string, url: string):
 
 const directory = mkdtempSync(join(tmpdir(), 'agent-context-fleet-search-'))
 if (hasPostgres()) {
-  const server = await startPostgres()
+  const server = await startPostgres({ fsync: true })
   try {
     console.log(loadLine())
     const sets = findSets(folder).map(readSet)

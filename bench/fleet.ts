@@ -119,7 +119,7 @@ if (hasPostgres()) {
   // The servers of buckets do not check them.
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'any', AWS_SECRET_ACCESS_KEY: 'any' })
   console.log(loadLine())
-  const server = await startPostgres()
+  const server = await startPostgres({ fsync: true })
   const proxy = await startProxy(server.port)
   try {
     if (!values.faults) {

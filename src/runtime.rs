@@ -4,6 +4,7 @@ use std::{
     collections::HashMap,
     future::Future,
     io,
+    pin::Pin,
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
@@ -91,11 +92,19 @@ impl Drop for PanicReport {
     }
 }
 
+/// The work of an operation. It has one type for all operations: the pool's code for a task would otherwise be compiled for each,
+/// which makes the addon a megabyte larger.
+type Work = Pin<Box<dyn Future<Output = Result<Answer, Error>> + Send>>;
+
 /// Runs an operation and posts its outcome.
 pub fn run<F>(queue: &Arc<Queue>, operation: u32, work: F) -> napi::Result<AbortHandle>
 where
     F: Future<Output = Result<Answer, Error>> + Send + 'static,
 {
+    run_work(queue, operation, Box::pin(work))
+}
+
+fn run_work(queue: &Arc<Queue>, operation: u32, work: Work) -> napi::Result<AbortHandle> {
     let outcome = complete(Arc::clone(queue), queue.begin(), operation, work);
     Ok(runtime()?.spawn(outcome).abort_handle())
 }
@@ -127,10 +136,19 @@ pub fn run_cancellable<F>(
 where
     F: Future<Output = Result<Answer, Error>> + Send + 'static,
 {
+    run_cancellable_work(cancellable, &queue, operation, Box::pin(work))
+}
+
+fn run_cancellable_work(
+    cancellable: &Arc<Cancellable>,
+    queue: &Arc<Queue>,
+    operation: u32,
+    work: Work,
+) -> napi::Result<()> {
     let done = Arc::clone(cancellable);
     // Locked until the handle is inserted, because the operation may end before.
     let mut handles = cancellable.handles();
-    let handle = run(&queue, operation, async move {
+    let handle = run(queue, operation, async move {
         let outcome = work.await;
         done.handles().remove(&operation);
         outcome

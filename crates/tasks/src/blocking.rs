@@ -1,14 +1,17 @@
 //! Work that takes long, on threads for blocking work: the runtime's few threads are for tasks that yield.
 
-use std::sync::{
-    Arc, LazyLock,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    any::Any,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     sync::Semaphore,
-    task::JoinError,
+    task::{JoinError, JoinHandle},
 };
 
 /// A flag that is set when the caller no longer waits for the work.
@@ -52,7 +55,25 @@ pub async fn run_blocking<T: Send + 'static>(
 ) -> Result<T, Interrupted> {
     let cancelled = Cancelled::default();
     let _guard = CancelOnDrop(cancelled.clone());
-    Ok(tokio::task::spawn_blocking(move || work(&cancelled)).await?)
+    Ok(spawn_blocking(move || work(&cancelled)).await?)
+}
+
+/// As [`tokio::task::spawn_blocking`]. All works have one type for the runtime, whose code for a task would otherwise be compiled
+/// for each.
+async fn spawn_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, JoinError> {
+    let outcome = spawn_boxed(Box::new(move || Box::new(work()))).await?;
+    match outcome.downcast() {
+        Ok(outcome) => Ok(*outcome),
+        Err(_) => unreachable!("the work returns what it is declared to return"),
+    }
+}
+
+fn spawn_boxed(
+    work: Box<dyn FnOnce() -> Box<dyn Any + Send> + Send>,
+) -> JoinHandle<Box<dyn Any + Send>> {
+    tokio::task::spawn_blocking(work)
 }
 
 /// Redacting or parsing a text of more bytes than these takes milliseconds: a thread of the pool that
@@ -95,7 +116,7 @@ pub async fn run_long<T: Send + 'static>(
     let works = if bytes <= VERY_LONG { &LONG_TEXTS } else { &VERY_LONG_TEXTS };
     // The semaphore is never closed.
     let permit = works.acquire().await;
-    let done = tokio::task::spawn_blocking(move || {
+    let done = spawn_blocking(move || {
         let _permit = permit;
         work()
     });

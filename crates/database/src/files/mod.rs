@@ -42,6 +42,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
     io,
     path::Path,
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicI64, mpsc},
     time::{Duration, Instant},
 };
@@ -141,7 +142,17 @@ impl Files {
         sql: &'static str,
         parameters: impl Into<Arc<Parameters>>,
     ) -> FileResult<Vec<tokio_postgres::Row>> {
-        let (database, parameters) = (Arc::clone(&self.database), parameters.into());
+        self.send(intent, at, sql, parameters.into()).await
+    }
+
+    async fn send(
+        &self,
+        intent: Intent,
+        at: (&'static str, &Path),
+        sql: &'static str,
+        parameters: Arc<Parameters>,
+    ) -> FileResult<Vec<tokio_postgres::Row>> {
+        let database = Arc::clone(&self.database);
         let sent = connections(at)?.spawn(async move {
             database.statement_for(Purpose::Files, intent, sql, &parameters).await
         });
@@ -161,10 +172,11 @@ fn wait_for<T: Send + 'static>(
 ) -> FileResult<T> {
     let runtime = connections((operation, path))?;
     let (sender, receiver) = mpsc::sync_channel(1);
-    runtime.spawn(async move {
+    let sending: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
         // The receiver waits.
         let _ = sender.send(work.await);
     });
+    runtime.spawn(sending);
     let wait = || receiver.recv().map_err(io::Error::other);
     let outcome = match Handle::try_current().map(|handle| handle.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(wait),
