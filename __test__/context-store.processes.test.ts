@@ -10,12 +10,19 @@ import { readFileSync } from './support/stored-files.ts'
 const UPDATES = 500
 const AT_ONCE = 8
 const WRITERS = 3
-/** How long a writer lives, in ms. */
+/** How long a writer lives after its first supersession, in ms. */
 const LIVES = [400, 700, 1000]
 const TEMPORARY = /\.tmp$/
 
 const store = (path: string, agent = 'code-reviewer'): ContextStore =>
   new ContextStore({ agent, path, ...inTestPlace({}) })
+
+/** Waits until a writer has superseded an entry. */
+async function superseding(writer: Child): Promise<void> {
+  while (!(await writer.line()).startsWith('superseded ')) {
+    // Its first write.
+  }
+}
 
 describe('processes that share a store', () => {
   test(
@@ -78,7 +85,8 @@ describe('processes that share a store', () => {
         const children = Array.from({ length: WRITERS }, (_, number) =>
           start('store-writer.mjs', [path, `agent-${number}`]),
         )
-        await Promise.all(children.map((child) => child.line()))
+        // In a database, the locks of those who were killed end after seconds.
+        await Promise.all(children.map((child) => superseding(child)))
         await setTimeout(life)
         for (const child of children) {
           child.process.kill('SIGKILL')

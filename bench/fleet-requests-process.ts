@@ -4,6 +4,9 @@ import { performance } from 'node:perf_hooks'
 import process from 'node:process'
 import { type BlobsOptions, ContextManager } from '../dist/index.js'
 
+/** The connections of a process: the default of `pool`. */
+const CONNECTIONS = 4
+
 export interface RequestsJob {
   readonly url: string
   readonly blobs?: BlobsOptions
@@ -26,10 +29,13 @@ export interface RequestsReport {
 
 async function measure({ url, blobs, contextDir, resume, read }: RequestsJob): Promise<RequestsReport> {
   const where = { storage: url, contextDir, ...(blobs === undefined ? {} : { blobs }) }
-  // Opens the connections.
-  const other = new ContextManager({ ...where, contextDir: `${contextDir}-other` })
-  await other.listContexts()
-  const before = other.stats().storage
+  // Opens the connections: statements that are sent at the same time have one each.
+  const others = Array.from(
+    { length: CONNECTIONS },
+    (_, number) => new ContextManager({ ...where, contextDir: `${contextDir}-other-${number}` }),
+  )
+  await Promise.all(others.map((other) => other.listContexts()))
+  const before = others[0]?.stats().storage
   const start = performance.now()
   const manager = new ContextManager({ ...where, ...(resume === undefined ? {} : { sessionId: resume, resume: true }) })
   let found: number
@@ -41,7 +47,7 @@ async function measure({ url, blobs, contextDir, resume, read }: RequestsJob): P
   }
   const milliseconds = performance.now() - start
   const after = manager.stats().storage
-  await Promise.all([manager.close(), other.close()])
+  await Promise.all([manager, ...others].map((opened) => opened.close()))
   return {
     milliseconds,
     requests: (after?.requests ?? 0) - (before?.requests ?? 0),

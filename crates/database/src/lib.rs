@@ -33,6 +33,9 @@
     deny(clippy::disallowed_methods, clippy::disallowed_types, unused_crate_dependencies)
 )]
 
+// A dependency of `object_store`, whose version `Cargo.toml` bounds.
+use crc_fast as _;
+
 mod blobs;
 mod connections;
 mod database;
