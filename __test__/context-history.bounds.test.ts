@@ -68,6 +68,20 @@ describe('a history with a bound', () => {
   )
 
   test(
+    'of bytes and of entries stays below both, also when the entries were just counted',
+    onFiles,
+    withPath(async (path) => {
+      await fill(new ContextHistory({ path }), 16, 1000)
+      const history = new ContextHistory({ path, maxBytes: 20_000, maxEntries: 1000 })
+      await fill(history, 1, 10)
+      const counted = statSync(path).size
+      holds(counted > 16_000 && counted < 20_000, `${counted} bytes`)
+      await fill(history, 4, 1000)
+      holds(statSync(path).size <= 20_000, `${statSync(path).size} bytes`)
+    }),
+  )
+
+  test(
     'knows the operations of the entries that went',
     withPath(async (path) => {
       const history = new ContextHistory({ path, maxEntries: 5 })

@@ -31,7 +31,8 @@ const linesOf = (parameters: readonly string[]): string[] =>
   )
 
 const BUILD = 'node scripts/build.mjs --release'
-const onNode = (files: string): string => `node scripts/run-tests.mjs node node --concurrency=2 ${files}`
+const onNode = (files: string, concurrency = 2): string =>
+  `node scripts/run-tests.mjs node node --concurrency=${concurrency} ${files}`
 const onBun = (files: string): string => `node scripts/run-tests.mjs bun BUN ${files}`
 
 describe('npm test', () => {
@@ -40,16 +41,20 @@ describe('npm test', () => {
       BUILD,
       'tsc --noEmit',
       'cargo test --workspace --no-default-features',
-      onNode('__test__/a.test.ts __test__/b.test.ts'),
       onBun('__test__/a.test.ts __test__/b.test.ts'),
+      onNode('__test__/a.test.ts __test__/b.test.ts', 3),
     ])
   })
 
-  test('runs the files on Bun while Node runs them', () => {
-    const titles = planOf([], TESTS)
-      .filter(({ beside }) => beside === true)
-      .map(({ title }) => title)
-    assert.deepEqual(titles, ['Bun'])
+  test('runs the files on Bun beside the tests of the core, or beside Node', () => {
+    for (const [parameters, before] of [
+      [[], 'core without Node-API'],
+      [['__test__/a.test.ts'], 'Node'],
+    ] as const) {
+      const plan = planOf(parameters, TESTS)
+      const beside = plan.flatMap((command, at) => (command.beside ? [[plan[at - 1]?.title, command.title]] : []))
+      assert.deepEqual(beside, [[before, 'Bun']])
+    }
   })
 
   test('runs the longest files only on Node, unless they are named', () => {
@@ -63,9 +68,9 @@ describe('npm test', () => {
       '__test__/pages.test.ts',
     ]
     const commands = planOf([], files).map(({ parameters }) => parameters.join(' '))
-    assert.ok(commands.at(-2)?.endsWith(files.join(' ')))
-    assert.ok(commands.at(-1)?.endsWith(' __test__/b.test.ts'))
-    assert.ok(!commands.at(-1)?.includes('__test__/a.storm.test.ts'))
+    assert.ok(commands.at(-1)?.endsWith(files.join(' ')))
+    assert.ok(commands.at(-2)?.endsWith(' __test__/b.test.ts'))
+    assert.ok(!commands.at(-2)?.includes('__test__/a.storm.test.ts'))
     const named = planOf(['__test__/a.storm.test.ts'], files)
     assert.ok(named.at(-1)?.parameters.includes('__test__/a.storm.test.ts'))
   })
@@ -86,8 +91,8 @@ describe('npm test', () => {
     assert.deepEqual(linesOf(['--rust', 'log', '__test__/a.test.ts']), [
       BUILD,
       'cargo test --workspace --no-default-features log',
-      onNode('__test__/a.test.ts'),
       onBun('__test__/a.test.ts'),
+      onNode('__test__/a.test.ts', 3),
     ])
   })
 

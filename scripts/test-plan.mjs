@@ -37,7 +37,8 @@ export function planOf(parameters, tests) {
   if (isWhole) {
     plan.push({ title: 'type tests', command: 'tsc', parameters: ['--noEmit'] })
   }
-  if (isWhole || filter !== undefined) {
+  const runsRust = isWhole || filter !== undefined
+  if (runsRust) {
     const filters = filter === undefined ? [] : [filter]
     plan.push({
       title: 'core without Node-API',
@@ -46,20 +47,21 @@ export function planOf(parameters, tests) {
     })
   }
   if (selected.length > 0) {
-    plan.push(
-      {
-        title: 'Node',
-        command: 'node',
-        // By itself, it leaves a core of two to Bun, which has run its fewer files long before.
-        parameters: ['scripts/run-tests.mjs', 'node', 'node', '--concurrency=2', ...selected],
-      },
-      {
-        title: 'Bun',
-        command: 'node',
-        parameters: ['scripts/run-tests.mjs', 'bun', bunBinary(), ...onBun],
-        beside: true,
-      },
-    )
+    // By itself, Node leaves a core of two idle: many tests wait for processes and servers.
+    const concurrency = runsRust ? 3 : 2
+    const node = {
+      title: 'Node',
+      command: 'node',
+      parameters: ['scripts/run-tests.mjs', 'node', 'node', `--concurrency=${concurrency}`, ...selected],
+    }
+    const bun = {
+      title: 'Bun',
+      command: 'node',
+      parameters: ['scripts/run-tests.mjs', 'bun', bunBinary(), ...onBun],
+      beside: true,
+    }
+    // The core's tests use little more than one core as well.
+    plan.push(...(runsRust ? [bun, node] : [node, bun]))
   }
   return plan
 }

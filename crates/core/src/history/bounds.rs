@@ -174,15 +174,25 @@ impl History {
             let entries = plan.kept_entries + plan.dropped_entries;
             let is_beyond = max_bytes.is_some_and(|most| plan.length() > most)
                 || max_entries.is_some_and(|most| entries > most);
-            if !is_beyond || plan.drops_nothing() {
+            if !is_beyond {
+                self.housekeeper.settled.store(0, Ordering::Relaxed);
+                return Ok(None);
+            }
+            if plan.drops_nothing() {
                 self.settle(plan.length());
                 return Ok(None);
             }
+            let fits = max_bytes.is_none_or(|most| plan.kept_bytes() <= most);
             match self.compact(plan, None).await {
                 Err(error) if error.code == Code::Conflict && attempts < MAX_ATTEMPTS => {}
                 Err(error) => return Err(error),
                 Ok((report, _)) => {
-                    self.settle(report.bytes_after);
+                    if fits {
+                        // What exceeds the bound now was appended meanwhile, and is worth another compaction.
+                        self.housekeeper.settled.store(0, Ordering::Relaxed);
+                    } else {
+                        self.settle(report.bytes_after);
+                    }
                     return Ok(Some(report));
                 }
             }

@@ -300,6 +300,12 @@ impl Plan {
         self.length
     }
 
+    /// The length of what is kept, without what is appended meanwhile.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        let kept: u64 = self.kept.iter().map(|range| range.end - range.start).sum();
+        kept + self.operations.len() as u64
+    }
+
     pub(super) fn drops_nothing(&self) -> bool {
         self.dropped_entries == 0 && self.dropped_bad_lines == 0
     }
