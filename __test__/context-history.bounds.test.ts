@@ -76,7 +76,7 @@ describe('a history with a bound', () => {
       await fill(history, 1, 10)
       const counted = statSync(path).size
       holds(counted > 16_000 && counted < 20_000, `${counted} bytes`)
-      await fill(history, 4, 1000)
+      await fill(history, 3, 1000)
       holds(statSync(path).size <= 20_000, `${statSync(path).size} bytes`)
     }),
   )
