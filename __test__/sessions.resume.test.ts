@@ -128,8 +128,8 @@ describe('a handle', () => {
       // Removing another context makes its process forget what it knew of the table.
       for (const [number, damage] of damages.entries()) {
         damage()
-        const [line] = await run('redeem.mjs', [contextDir, ...handles])
-        assert.deepEqual(JSON.parse(line ?? ''), ['r1', 'r2', 'r3'], `damage ${number}`)
+        const [line, reported] = await run('redeem.mjs', [contextDir, ...handles])
+        assert.deepEqual(JSON.parse(line ?? ''), ['r1', 'r2', 'r3'], `damage ${number}: ${reported}`)
       }
     }),
   )

@@ -9,7 +9,12 @@ const FOLDER = import.meta.dirname
 const IMPORTS = {
   'write-file-atomic': () => import('write-file-atomic'),
   cacache: () => import('cacache'),
-  'better-sqlite3': () => import('better-sqlite3'),
+  'better-sqlite3': async () => {
+    const module = await import('better-sqlite3')
+    // Its addon, which may be for another runtime, is loaded by the first database.
+    new module.default(':memory:').close()
+    return module
+  },
   lmdb: () => import('lmdb'),
   minisearch: () => import('minisearch'),
   '@orama/orama': () => import('@orama/orama'),
