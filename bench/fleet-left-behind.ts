@@ -34,6 +34,8 @@ export async function leftBehind(plan: FaultPlan): Promise<string[]> {
   await manager.saveContext('long', {}, 'x'.repeat(2_000_000))
   await setTimeout(4000)
   await manager.clear()
+  // The object of its own output is removed in the background.
+  await setTimeout(4000)
   await manager.close()
   const queries: Readonly<Record<string, string>> = {
     'parts without a file': 'part AS p WHERE NOT EXISTS (SELECT 1 FROM agent_context.file WHERE id = p.file)',
