@@ -47,7 +47,7 @@ export function planOf(parameters, tests) {
     })
   }
   if (selected.length > 0) {
-    // By itself, Node leaves a core of two idle: many tests wait for processes and servers.
+    // Many tests wait for processes and servers, so that two files at a time leave a core of two idle, unless Bun runs beside them.
     const concurrency = runsRust ? 3 : 2
     const node = {
       title: 'Node',
@@ -60,7 +60,7 @@ export function planOf(parameters, tests) {
       parameters: ['scripts/run-tests.mjs', 'bun', bunBinary(), ...onBun],
       beside: true,
     }
-    // The core's tests use little more than one core as well.
+    // Bun runs one file at a time: beside the core's tests, which use little more than one core, or beside Node.
     plan.push(...(runsRust ? [bun, node] : [node, bun]))
   }
   return plan

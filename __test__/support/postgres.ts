@@ -26,7 +26,7 @@ export const testDatabase: string | undefined = AGENT_CONTEXT_TEST_DATABASE || u
 export const testBlobs: { blobs?: BlobsOptions } =
   AGENT_CONTEXT_TEST_BLOBS === undefined ? {} : { blobs: JSON.parse(AGENT_CONTEXT_TEST_BLOBS) as BlobsOptions }
 
-/** Whether the tests see the bytes of a file of this length: longer ones are in the bucket, if there is one. */
+/** Whether tests can read the bytes of a stored file of this length: longer ones are in the bucket, if there is one. */
 export const isVisible = (length: number): boolean => testBlobs.blobs === undefined || length <= 256 * 1024
 
 /** Where tests that are run once more keep data: options of a class, besides those of the test. */
@@ -137,8 +137,8 @@ export function hasPostgres(): boolean {
 }
 
 /**
- * Starts a server. Call `hasPostgres` before. Without `fsync`, commits survive the death of the server but not that of the machine, which no
- * test has, and cost a fraction. Benchmarks pass `fsync: true`, as users have it.
+ * Starts a server. Call `hasPostgres` before. Without `fsync`, a commit survives the end of the server's processes, which is all that tests
+ * need, but not a loss of power. Benchmarks pass `fsync: true`, the server's default.
  */
 export async function startPostgres({ fsync = false }: { fsync?: boolean } = {}): Promise<PostgresServer> {
   const found = programs()

@@ -145,6 +145,7 @@ impl Files {
         self.send(intent, at, sql, parameters.into()).await
     }
 
+    /// As [`Self::statement`]; compiled once for all types of parameters.
     async fn send(
         &self,
         intent: Intent,
@@ -172,6 +173,7 @@ fn wait_for<T: Send + 'static>(
 ) -> FileResult<T> {
     let runtime = connections((operation, path))?;
     let (sender, receiver) = mpsc::sync_channel(1);
+    // Boxed, so that the runtime's code for a task is compiled once for all works.
     let sending: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
         // The receiver waits.
         let _ = sender.send(work.await);

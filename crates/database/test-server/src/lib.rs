@@ -155,7 +155,7 @@ impl Server {
     /// # Errors
     /// If it does not start.
     pub fn run(&self) -> io::Result<()> {
-        // Without fsync, commits survive the death of the server but not that of the machine, which no test has.
+        // Without fsync, a commit survives the end of the server's processes, which is all that tests need.
         let options = format!(
             "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200 -c fsync=off",
             self.port
