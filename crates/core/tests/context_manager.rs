@@ -13,6 +13,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use agent_context_core::{
@@ -25,8 +26,9 @@ use agent_context_core::{
 use contexts::{options, request, save};
 use json_text::Encoded;
 use serde_json::{Value, json};
+use simulator::{DiskHooks, HookedDisk};
 use storage::{
-    Contents, Durability, FileEntry, FileError, FileFuture, FileSystem, LocalDisk, Payload,
+    Contents, Durability, FileEntry, FileError, FileFuture, FileSystem, LocalDisk, Payload, layout,
 };
 
 fn manager(options: ManagerOptions) -> Arc<Manager> {
@@ -49,6 +51,20 @@ fn visible(directory: &Path) -> Vec<String> {
 
 fn hidden(directory: &Path) -> usize {
     std::fs::read_dir(directory).unwrap().count() - visible(directory).len()
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_created_in_a_directory_that_was_emptied_after_close() {
+    let folder = tempfile::tempdir().unwrap();
+    let closed = manager(options(folder.path()));
+    save(&closed, "grep", &json!({}), &json!([1])).await.unwrap();
+    closed.close(1).await;
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        std::fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    // The first save starts a sweep in the background, which begins after a second.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[tokio::test]
@@ -114,6 +130,47 @@ async fn small_outputs_leave_memory_for_disk_in_their_order() {
     assert_eq!(serde_json::from_str::<Vec<Value>>(&listed[0]).unwrap().len(), 10);
     spilling.clear(spilling.begin_clear()).await.unwrap();
     assert!(spilling.is_empty() && visible(folder.path()).is_empty());
+}
+
+/// Fails the next reads of a disk, as a connection to a distant one does.
+#[derive(Clone, Default)]
+struct FailingReads(Arc<AtomicUsize>);
+
+impl DiskHooks for FailingReads {
+    fn before(&self, call: &'static str, path: &Path) -> Result<(), FileError> {
+        let is_read = call == "read";
+        let spend = |left: usize| left.checked_sub(1).filter(|_| is_read);
+        match self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, spend) {
+            Ok(_) => Err(FileError::system("read", path, io::ErrorKind::TimedOut.into())),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_failed_read_does_not_make_a_handle_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = manager(options(folder.path()));
+    let sequence = writer.begin_save();
+    let saved = writer.store(sequence, request("t", &json!({}), &json!([1]))).await.unwrap();
+    let Saved { path, handle, .. } = saved.stored;
+    writer.close(1).await;
+    drop(writer);
+    let failures = FailingReads::default();
+    let disk = Arc::new(HookedDisk::new(LocalDisk, failures.clone()));
+    let reader = Manager::new(
+        ManagerOptions { session: "other".to_owned(), ..options(folder.path()) },
+        disk,
+        Debug::default(),
+    );
+    failures.0.store(usize::MAX, Ordering::SeqCst);
+    let error = reader.load(&handle).await.unwrap_err();
+    assert_eq!(error.code, Code::Io, "{error}");
+    assert!(error.message.contains("look a handle up"), "{error}");
+    // The row is added again from the record, which is read again after a failure.
+    std::fs::remove_file(folder.path().join(layout::HANDLES)).unwrap();
+    failures.0.store(1, Ordering::SeqCst);
+    assert_eq!(reader.load(&handle).await.unwrap(), reader.load(&path).await.unwrap());
 }
 
 #[tokio::test]

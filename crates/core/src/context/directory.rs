@@ -29,6 +29,8 @@ pub struct SharedDirectory {
     temporaries: AtomicU64,
     /// When the next background sweep is due; `None` before the first.
     sweep_due: Mutex<Option<Instant>>,
+    /// Held while a background sweep runs.
+    sweeping: tokio::sync::Mutex<()>,
     /// The file of each handle.
     pub handles: Arc<HandleTable>,
     /// Group commit of directory entries.
@@ -59,6 +61,7 @@ impl SharedDirectory {
                 leased: Mutex::default(),
                 temporaries: AtomicU64::new(0),
                 sweep_due: Mutex::default(),
+                sweeping: tokio::sync::Mutex::default(),
                 handles: Arc::new(HandleTable::new(disk, path)),
                 sync: DirectorySync::default(),
             })
@@ -182,6 +185,20 @@ impl SharedDirectory {
         is_due
     }
 
+    /// Marks a background sweep as running until the returned guard is dropped.
+    pub async fn begin_background_sweep(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.sweeping.lock().await
+    }
+
+    /// Waits for a running background sweep if no session of this process is left in the directory, which its user may
+    /// then want to remove.
+    pub async fn finish_background_sweep_when_unused(&self) {
+        let is_used = !self.leased().sessions.is_empty();
+        if !is_used {
+            drop(self.sweeping.lock().await);
+        }
+    }
+
     /// The canonical path.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -237,6 +254,23 @@ mod tests {
         assert!(!live(&path).contains("s0"));
         drop(guards);
         assert_eq!(files(&path), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_background_sweep_is_waited_for_once_the_directory_is_unused() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = shared(&fs::canonicalize(folder.path()).unwrap());
+        let is_done = async || {
+            let finished = directory.finish_background_sweep_when_unused();
+            tokio::time::timeout(Duration::from_secs(60), finished).await.is_ok()
+        };
+        let running = directory.begin_background_sweep().await;
+        let session = directory.enter("s").unwrap();
+        assert!(is_done().await, "another session uses the directory");
+        drop(session);
+        assert!(!is_done().await);
+        drop(running);
+        assert!(is_done().await);
     }
 
     #[tokio::test(start_paused = true)]

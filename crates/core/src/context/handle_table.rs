@@ -233,12 +233,19 @@ impl HandleTable {
         self.known().is_compared = true;
     }
 
-    /// Locks the table for a sweep by this process; `None` while another process sweeps. Dropping the returned value
-    /// unlocks it.
+    /// Locks the table for a sweep by this process; `None` while another process sweeps, and if there is no table.
+    /// Dropping the returned value unlocks it.
     ///
     /// # Errors
     /// The disk's.
     pub fn try_lock(&self) -> FileResult<Option<Box<dyn OpenFile>>> {
+        // Some file systems lock only files that are open for writing, but opening it so would create it in a directory
+        // that is being removed.
+        match self.disk.open(&self.path, Access::Read) {
+            Ok(_) => {}
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(error),
+        }
         let file = self.disk.open(&self.path, Access::Append)?;
         Ok((file.try_lock()? != LockAttempt::Held).then_some(file))
     }

@@ -390,5 +390,11 @@ pub(super) async fn close(session: &Arc<Session>, calls: u64) {
     session.directory.pause().await;
     // Does nothing if a later save has started the session again. The lease is dropped after the lock on the calls.
     let released = session.pointers.when_called(calls, || session.directory.close());
-    drop(released);
+    let opened = released.flatten();
+    let shared = opened.as_ref().and_then(|opened| opened.shared.as_ref());
+    let shared = shared.map(|(shared, _)| Arc::clone(shared));
+    drop(opened);
+    if let Some(shared) = shared {
+        shared.finish_background_sweep_when_unused().await;
+    }
 }

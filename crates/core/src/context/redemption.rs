@@ -13,10 +13,10 @@ use super::{
     bytes::{self, Part},
     context_directory::ContextDirectory,
     context_files::Listed,
-    file_head::FileHead,
+    file_head::{FileHead, NoHead},
     handle,
     handle_table::{HandleTable, Mark, Row},
-    record,
+    record, refused,
     session::Session,
 };
 use crate::{blocking::run_long, error::Result};
@@ -31,7 +31,8 @@ const MAX_RECORD: u64 = super::context_files::MAX_TEXT;
 /// The file of the latest context with a handle.
 ///
 /// # Errors
-/// `NotFound`, which says why a known context was removed.
+/// `NotFound`, which says why a known context was removed; `Io` if the table, or the only context with the handle, cannot
+/// be read.
 pub(super) async fn filename_of(session: &Arc<Session>, handle: u64) -> Result<String> {
     if let Some(filename) = known_to(session, handle).await {
         return Ok(filename);
@@ -53,11 +54,8 @@ pub(super) async fn filename_of(session: &Arc<Session>, handle: u64) -> Result<S
         Ok(Found::Gone(mark)) => mark.reason(),
         Ok(Found::Nowhere) => None,
         Err(error) => {
-            session.debug.say(
-                "Failed to look a handle up",
-                || serde_json::json!({ "handle": handle::text(handle), "error": error.to_string() }),
-            );
-            None
+            let directory = session.directory.path();
+            return Err(refused("look a handle up in the context directory", directory, error));
         }
     };
     Err(handle::missing(handle, reason, &session.options.directory))
@@ -92,11 +90,12 @@ async fn in_table(
             return Ok(found);
         }
         // If a process ended between writing a record and adding its row, the record has no row.
-        add_unnamed(&session.directory, table, root).await?;
-        table.note_compared();
+        if add_unnamed(&session.directory, table, root).await? {
+            table.note_compared();
+        }
         // Another call may have added the row meanwhile.
         let found = first_match(session, table, root, handle).await?;
-        // If the table was found damaged, it is rebuilt.
+        // If the table was found damaged, it is rebuilt. A record that could not be read is read again.
         let (_, is_compared) = table.find(handle)?;
         if is_compared || matches!(found, Found::At(_)) {
             return Ok(found);
@@ -112,68 +111,85 @@ async fn first_match(
     handle: u64,
 ) -> FileResult<Found> {
     let (rows, _) = table.find(handle)?;
-    let mut gone = Found::Nowhere;
+    let (mut gone, mut unreadable) = (Found::Nowhere, None);
     for Row { filename, mark } in rows {
         if mark != Mark::Saved {
             if matches!(gone, Found::Nowhere) {
                 gone = Found::Gone(mark);
             }
-        } else if content_handle(&session.directory, root, &filename).await == Some(handle) {
-            return Ok(Found::At(filename));
+            continue;
+        }
+        match content_handle(&session.directory, root, &filename).await {
+            Ok(found) if found == Some(handle) => return Ok(Found::At(filename)),
+            Ok(_) => {}
+            Err(error) => unreadable = Some(error),
         }
     }
-    Ok(gone)
+    unreadable.map_or(Ok(gone), Err)
 }
 
-/// Adds rows for the contexts without one.
+/// Adds rows for the contexts without one. Returns `false` if some could not be read.
 async fn add_unnamed(
     directory: &ContextDirectory,
     table: &HandleTable,
     root: &Path,
-) -> FileResult<()> {
+) -> FileResult<bool> {
     let mut unnamed = table.unnamed()?;
     unnamed.sort_by_cached_key(|name| {
         layout::parse_context(name).map(|stamp| (stamp.timestamp, stamp.counter))
     });
     let files: Vec<FileEntry> = unnamed.iter().cloned().map(FileEntry::named).collect();
     let mut heads = Beginnings::of_heads(directory.file_system.as_ref(), root, files.iter());
+    let mut are_read = true;
     for (number, name) in unnamed.iter().enumerate() {
         if number % BATCH == BATCH - 1 {
             // Lets other tasks run.
             tokio::task::yield_now().await;
         }
-        let head = heads.head(name).await.ok();
-        if let Some(handle) = noted_handle(directory, root, name, head).await {
-            table.add(handle, Mark::Saved, name)?;
+        let head = heads.head(name).await;
+        match noted_handle(directory, root, name, head).await {
+            Ok(Some(handle)) => table.add(handle, Mark::Saved, name)?,
+            Ok(None) => {}
+            Err(_) => are_read = false,
         }
     }
-    Ok(())
+    Ok(are_read)
 }
 
-/// The handle in a record; for a record of an earlier release without one, the handle of its content.
+/// The handle in a record; for a record of an earlier release without one, the handle of its content. `None` if there is
+/// no such record.
 async fn noted_handle(
     directory: &ContextDirectory,
     root: &Path,
     name: &str,
-    head: Option<FileHead>,
-) -> Option<u64> {
-    match head?.handle() {
-        Some(handle) => Some(handle),
-        None => content_handle(directory, root, name).await,
+    head: std::result::Result<FileHead, NoHead>,
+) -> FileResult<Option<u64>> {
+    match head {
+        Ok(head) => match head.handle() {
+            Some(handle) => Ok(Some(handle)),
+            None => content_handle(directory, root, name).await,
+        },
+        Err(NoHead::Unreadable(error)) if !error.is_not_found() => Err(error),
+        Err(_) => Ok(None),
     }
 }
 
-/// The handle computed from a record's content.
-pub(super) async fn content_handle(
+/// The handle computed from a record's content; `None` if there is no such record, or not all of it.
+async fn content_handle(
     directory: &ContextDirectory,
     root: &Path,
     name: &str,
-) -> Option<u64> {
-    let contents = directory.read(root, name, MAX_RECORD).await.ok()?;
+) -> FileResult<Option<u64>> {
+    let contents = match directory.read(root, name, MAX_RECORD).await {
+        Ok(contents) => contents,
+        Err(error) if error.is_not_found() => return Ok(None),
+        Err(error) => return Err(error),
+    };
     let length = contents.bytes.len();
     let record = Payload::new(contents.bytes);
-    let (handle, parts) = run_long(length, move || Ok(of_record(&record))).await.ok().flatten()?;
-    bytes::are_stored(directory, root, name, parts).await.then_some(handle)
+    let read = run_long(length, move || Ok(of_record(&record))).await.ok().flatten();
+    let Some((handle, parts)) = read else { return Ok(None) };
+    Ok(bytes::are_stored(directory, root, name, parts).await?.then_some(handle))
 }
 
 /// The handle of a whole record, and the parts of its binary data; `None` if it is not valid.
@@ -195,7 +211,9 @@ async fn in_listing(session: &Session, handle: u64) -> FileResult<Found> {
     let known = directory.listed_handles.get_or_try_init(|| list_handles(directory)).await?;
     let root = directory.path();
     for filename in known.get(&handle).into_iter().flatten() {
-        if content_handle(directory, root, filename).await == Some(handle) {
+        // An injected file system need not say which files it does not have, so errors are no answer.
+        if content_handle(directory, root, filename).await.is_ok_and(|found| found == Some(handle))
+        {
             return Ok(Found::At(filename.clone()));
         }
     }
@@ -217,8 +235,8 @@ async fn list_handles(directory: &ContextDirectory) -> FileResult<ListedHandles>
     });
     let mut handles = ListedHandles::default();
     for name in names {
-        let head = directory.read_head(&root, &name).await.ok();
-        if let Some(handle) = noted_handle(directory, &root, &name, head).await {
+        let head = directory.read_head(&root, &name).await;
+        if let Ok(Some(handle)) = noted_handle(directory, &root, &name, head).await {
             handles.entry(handle).or_default().push(name);
         }
     }

@@ -279,7 +279,7 @@ impl ContextDirectory {
             && shared.claim_background_sweep()
             && let Some(sweeper) = self.sweeper(shared.path())
         {
-            tokio::spawn(sweeper.sweep_in_background());
+            tokio::spawn(sweeper.sweep_in_background(Arc::clone(shared)));
         }
     }
 

@@ -18,6 +18,7 @@ use storage::{
 use super::{
     beginnings::Beginnings,
     bytes,
+    directory::SharedDirectory,
     handle_table::{HandleTable, Mark},
     options::Retention,
     session_record::{self, SessionRecord},
@@ -145,9 +146,10 @@ fn unfinished(entry: &FileEntry) -> Removal {
 }
 
 impl Sweeper {
-    /// Sweeps after the process's first saves.
-    pub async fn sweep_in_background(self) {
+    /// Sweeps `directory`, which this sweeper is for, after the process's first saves.
+    pub async fn sweep_in_background(self, directory: Arc<SharedDirectory>) {
         tokio::time::sleep(BACKGROUND_DELAY).await;
+        let _running = directory.begin_background_sweep().await;
         // One process at a time: the sweep of another process is enough.
         let Ok(Some(_turn)) = self.handles.try_lock() else { return };
         match self.sweep(Mode::Remove).await {

@@ -4,7 +4,7 @@
 use std::{ops::Range, path::Path, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use storage::layout;
+use storage::{FileResult, layout};
 
 use super::{
     super::{context_directory::ContextDirectory, held::Held, load, record, session::Session},
@@ -88,21 +88,26 @@ pub async fn load(session: &Arc<Session>, path: &str) -> Result<Vec<Vec<u8>>> {
 }
 
 /// Whether the file has the bytes that were saved.
+///
+/// # Errors
+/// The file system's, unless there is no file.
 pub async fn are_stored(
     directory: &ContextDirectory,
     root: &Path,
     name: &str,
     parts: Vec<Part>,
-) -> bool {
+) -> FileResult<bool> {
     if parts.is_empty() {
-        return true;
+        return Ok(true);
     }
-    let Ok(file) = directory.read(root, &layout::bytes_of(name), MAX_FILE).await else {
-        return false;
+    let file = match directory.read(root, &layout::bytes_of(name), MAX_FILE).await {
+        Ok(file) => file,
+        Err(error) if error.is_not_found() => return Ok(false),
+        Err(error) => return Err(error),
     };
     let length = file.bytes.len();
     let verified = run_long(length, move || Ok(verified(file.bytes, &parts).is_some()));
-    verified.await.unwrap_or_default()
+    Ok(verified.await.unwrap_or_default())
 }
 
 /// The parts of a context and all their bytes, verified.
