@@ -35,6 +35,15 @@ impl Encoded {
         Ok(())
     }
 
+    /// The text of a string value, in which lone surrogates become U+FFFD; `None` for other values.
+    #[must_use]
+    pub fn string(&self) -> Option<String> {
+        let Self::String(units) = self else { return None };
+        let mut text = Vec::new();
+        escape::write_text(units, &mut text);
+        String::from_utf8(text).ok()
+    }
+
     /// The approximate length of the text in bytes, for ASCII.
     #[must_use]
     pub fn length_hint(&self) -> usize {

@@ -72,6 +72,16 @@ impl RedactionSession {
         Ok(redacted.is_some())
     }
 
+    /// Whether [`RedactionSession::changed_json`] would leave the JSON string of this text as it is. `false` says that it has to be
+    /// called, which may change nothing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`]
+    pub fn leaves_string(&self, text: &str) -> Result<bool> {
+        let Some(redaction) = &self.redaction else { return Ok(true) };
+        closed(|| redaction.leaves_string(text))
+    }
+
     /// Redacts a JSON value.
     ///
     /// # Errors

@@ -68,15 +68,19 @@ fn hidden(bytes: &[u8], from: usize, is_ascii: bool) -> Option<Range<usize>> {
 
 /// The position of the first byte that may begin an invisible sequence or character.
 fn first_beginning(bytes: &[u8]) -> Option<usize> {
-    let mut passed = 0;
-    for chunk in bytes.chunks(CHUNK) {
-        // No branch per byte, so that the compiler vectorises the comparison.
-        if chunk.iter().fold(false, |any, &byte| any | begins(byte)) {
-            return chunk.iter().position(|&byte| begins(byte)).map(|at| passed + at);
+    let position = |bytes: &[u8]| bytes.iter().position(|&byte| begins(byte));
+    let (chunks, rest) = bytes.as_chunks::<CHUNK>();
+    for (number, chunk) in chunks.iter().enumerate() {
+        // No branch per byte, so that the compiler vectorises the comparison. Most chunks are ASCII, which takes fewer comparisons.
+        let may_begin =
+            |any, &byte: &u8| any | u8::from(!byte.is_ascii()) | u8::from(byte == ESCAPE);
+        if chunk.iter().fold(0, may_begin) != 0
+            && let Some(at) = position(chunk)
+        {
+            return Some(number * CHUNK + at);
         }
-        passed += chunk.len();
     }
-    None
+    position(rest).map(|at| chunks.len() * CHUNK + at)
 }
 
 /// Whether a byte may begin an invisible sequence or character.
