@@ -20,6 +20,8 @@ use super::handle_table::HandleTable;
 /// The time between background sweeps of a directory in use, and the random part that is added.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(9 * 60);
 const SWEEP_JITTER: Duration = Duration::from_secs(2 * 60);
+/// The longest time for which closing a directory waits for a background sweep. Only a sweep of very many files takes longer.
+const SWEEP_WAIT: Duration = Duration::from_secs(5);
 
 /// A directory in which this process has sessions, shared by its managers.
 pub struct SharedDirectory {
@@ -190,12 +192,13 @@ impl SharedDirectory {
         self.sweeping.lock().await
     }
 
-    /// Waits for a running background sweep if no session of this process is left in the directory, which its user may
-    /// then want to remove.
+    /// Waits for a running background sweep, at most for [`SWEEP_WAIT`], if no session of this process is left in the
+    /// directory, which its user may then want to remove.
     pub async fn finish_background_sweep_when_unused(&self) {
         let is_used = !self.leased().sessions.is_empty();
         if !is_used {
-            drop(self.sweeping.lock().await);
+            // After the time, the sweep goes on.
+            let _ = tokio::time::timeout(SWEEP_WAIT, self.sweeping.lock()).await;
         }
     }
 
@@ -262,13 +265,14 @@ mod tests {
         let directory = shared(&fs::canonicalize(folder.path()).unwrap());
         let is_done = async || {
             let finished = directory.finish_background_sweep_when_unused();
-            tokio::time::timeout(Duration::from_secs(60), finished).await.is_ok()
+            tokio::time::timeout(SWEEP_WAIT / 2, finished).await.is_ok()
         };
         let running = directory.begin_background_sweep().await;
         let session = directory.enter("s").unwrap();
         assert!(is_done().await, "another session uses the directory");
         drop(session);
         assert!(!is_done().await);
+        directory.finish_background_sweep_when_unused().await; // not for ever
         drop(running);
         assert!(is_done().await);
     }

@@ -21,9 +21,12 @@ pub async fn a_call_is_one_statement(server: &Server) {
     for append in appending {
         append.outcome().await.unwrap();
     }
-    assert_eq!(requests() - before, 31, "calls that wait share a statement");
+    // The first call may be sent before the others are made.
+    let shared = requests() - before - 30;
+    assert!((1..=2).contains(&shared), "calls that wait share a statement: {shared}");
+    let before = requests();
     assert_eq!(ids(&history.read(20, usize::MAX).await.unwrap()).len(), 20);
-    assert_eq!(requests() - before, 32);
+    assert_eq!(requests() - before, 1);
 }
 
 pub async fn queries_answer_as_those_of_a_file(server: &Server) {
