@@ -457,41 +457,6 @@ mod tests {
         }
     }
 
-    /// Pieces of texts with and without secrets, whole and cut, also in JSON.
-    fn pieces() -> impl Strategy<Value = Vec<String>> {
-        let secret = ["gh", "p_", "Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq"].concat();
-        let key_line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n";
-        let piece = prop_oneof![
-            4 => "[ -~]{0,12}",
-            2 => Just("a line of text\n".to_owned()),
-            1 => Just("é \u{200b}\t\u{1}".to_owned()),
-            1 => Just(secret),
-            1 => Just("password = hunter2x\n".to_owned()),
-            1 => Just("\"token\": \"".to_owned()),
-            1 => Just("{\"a\": \"b\"}".to_owned()),
-            1 => Just("-----BEGIN RSA PRIVATE KEY-----\n".to_owned()),
-            1 => Just(key_line.repeat(4)),
-        ];
-        prop::collection::vec(piece, 0..8)
-    }
-
-    fn standard() -> Redaction {
-        Redaction::new(Redactor::new(RedactionOptions::default()).unwrap(), Arc::default())
-    }
-
-    proptest! {
-        #[test]
-        fn a_string_that_is_left_has_json_without_secrets(pieces in pieces(), times in 1..200_usize) {
-            let text = pieces.concat().repeat(times);
-            let redaction = standard();
-            let token = json_text::string_token(&text);
-            let redacted = redaction.json(token.as_bytes(), &mut Report::default()).unwrap();
-            let is_left = redaction.leaves_string(&text).unwrap();
-            prop_assert!(!is_left || redacted.is_none(), "{text}");
-            prop_assert!(is_left || redacted.is_some() || private_key::may_hold_part(&text), "{text}");
-        }
-    }
-
     proptest! {
         /// Where the anchors of the text are used again, a search of the view finds the same.
         #[test]

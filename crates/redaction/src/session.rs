@@ -161,6 +161,8 @@ fn broken() -> Error {
 mod tests {
     use std::sync::Arc;
 
+    use proptest::prelude::*;
+
     use super::*;
     use crate::{EnvironmentValues, RedactionOptions, Redactor};
 
@@ -221,5 +223,43 @@ mod tests {
         let error = closed::<()>(|| panic!("a detail")).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Failed);
         assert!(!error.message.contains("a detail"), "{error}");
+    }
+
+    #[test]
+    fn ordinary_texts_are_left_without_their_json() {
+        let code = "export const token = readToken(\"session\", 12)\n\treturn `é ${token}`\n";
+        for text in ["", "plain words", "{\"a\": [1, \"b\"]}", code, &code.repeat(500)] {
+            assert!(pass().leaves_string(text).unwrap(), "{text}");
+        }
+        assert!(!pass().leaves_string(&format!("a {}", secret())).unwrap());
+    }
+
+    /// Pieces of texts with and without secrets, whole and cut, also in JSON.
+    fn pieces() -> impl Strategy<Value = Vec<String>> {
+        let key_line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n";
+        let piece = prop_oneof![
+            4 => "[ -~]{0,12}",
+            2 => Just("a line of text\n".to_owned()),
+            1 => Just("é \u{200b}\t\u{1}".to_owned()),
+            1 => Just(secret()),
+            1 => Just("password = hunter2x\n".to_owned()),
+            1 => Just("\"token\": \"".to_owned()),
+            1 => Just("{\"a\": \"b\"}".to_owned()),
+            1 => Just("-----BEGIN RSA PRIVATE KEY-----\n".to_owned()),
+            1 => Just(key_line.repeat(4)),
+        ];
+        prop::collection::vec(piece, 0..8)
+    }
+
+    proptest! {
+        #[test]
+        fn a_string_that_is_left_has_json_without_secrets(pieces in pieces(), times in 1..200_usize) {
+            let text = pieces.concat().repeat(times);
+            let mut pass = pass();
+            let mut json = json_text::string_token(&text).into_bytes();
+            let is_left = pass.leaves_string(&text).unwrap();
+            let is_changed = pass.changed_json(&mut json, 0).unwrap();
+            prop_assert!(!(is_left && is_changed), "{text}");
+        }
     }
 }
