@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -65,6 +65,37 @@ async fn nothing_is_created_in_a_directory_that_was_emptied_after_close() {
     // The first save starts a sweep in the background, which begins after a second.
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// Makes the listing of a directory, with which a sweep begins, take a while.
+#[derive(Clone, Default)]
+struct SlowListing {
+    has_begun: Arc<AtomicBool>,
+    has_ended: Arc<AtomicBool>,
+}
+
+impl DiskHooks for SlowListing {
+    fn before(&self, call: &'static str, _: &Path) -> Result<(), FileError> {
+        if call == "list" && !self.has_begun.swap(true, Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(500));
+            self.has_ended.store(true, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closing_the_last_manager_waits_for_a_background_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = SlowListing::default();
+    let disk = Arc::new(HookedDisk::new(LocalDisk, sweep.clone()));
+    let closed = Manager::new(options(folder.path()), disk, Debug::default());
+    save(&closed, "grep", &json!({}), &json!([1])).await.unwrap();
+    while !sweep.has_begun.load(Ordering::SeqCst) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    closed.close(1).await;
+    assert!(sweep.has_ended.load(Ordering::SeqCst));
 }
 
 #[tokio::test]
