@@ -3,9 +3,17 @@
 
 /// Number of positions that are examined at once.
 pub(super) const BLOCK: usize = u64::BITS as usize;
-/// Number of bytes after a block that are read with it: three bytes at each of the next three positions, loaded as four.
-const BEHIND: usize = 7;
-const INPUT: usize = BLOCK + BEHIND + 1;
+/// Number of blocks that are examined together in long texts.
+const BLOCKS: usize = 4;
+/// Number of positions of these blocks.
+pub(super) const CHUNK: usize = BLOCKS * BLOCK;
+/// Number of positions whose entries are needed for a block: those of the next three positions complete the candidates before them.
+const ENTRIES: usize = BLOCK + 3;
+/// Number of bytes at a candidate by which it is confirmed, at most.
+pub(super) const PREFIX: usize = 8;
+const INPUT: usize = BLOCK + PREFIX;
+/// Number of positions whose indexes are computed together.
+const LANES: usize = 16;
 /// Number of bytes per lookup.
 const LENGTH: usize = 3;
 const TABLE_BITS: u32 = 14;
@@ -25,24 +33,23 @@ pub(super) const LONG_IS_HERE: u8 = 6;
 /// Masks of the anchor prefixes by which candidates are confirmed: three, four, six and eight bytes.
 const BEGINNING: [u64; 4] = [0xFF_FFFF, 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF, u64::MAX];
 const CONFIRMED_BITS: u32 = 15;
-/// Candidates of a block with more than this number are not confirmed: most of them are likely to be anchors.
-const FEW: u32 = 12;
+/// Number of candidates of a block that are confirmed. Where there are more, most of them are likely to be anchors.
+const FEW: usize = 12;
 const CONFIRMED_WORDS: usize = 1 << (CONFIRMED_BITS - u64::BITS.ilog2());
 
 /// The positions of a block at which an anchor may begin.
 pub(super) struct Candidates {
     /// One bit per position.
     pub positions: u64,
-    /// One byte per position.
-    kinds: [u64; BLOCK / 8],
+    /// One for each position.
+    kinds: [u8; BLOCK],
 }
 
 impl Candidates {
     /// The kinds of anchors that may begin at a position, as bits.
     #[inline]
     pub fn kind(&self, position: u32) -> u8 {
-        let word = self.kinds.get(position as usize / 8).copied().unwrap_or_default();
-        (word >> (8 * (position % 8))) as u8
+        self.kinds.get(position as usize).copied().unwrap_or_default()
     }
 }
 
@@ -73,7 +80,7 @@ impl AnchorFilter {
             };
             for (bytes, place) in anchor.windows(LENGTH).zip(places) {
                 let &[first, second, third] = bytes else { continue };
-                let index = usize::from(entry(first, second, third));
+                let index = usize::from(index_of(first, second, third));
                 table.get_mut(index).into_iter().for_each(|entry| *entry |= place);
             }
             let mut eight = [0; 8];
@@ -87,13 +94,31 @@ impl AnchorFilter {
     /// Whether an anchor of three bytes may begin with the given bytes.
     pub fn may_begin_short(&self, bytes: [u8; LENGTH]) -> bool {
         let [first, second, third] = bytes;
-        self.entry(entry(first, second, third)) & SHORT != 0
+        self.entry(index_of(first, second, third)) & SHORT != 0
+    }
+
+    /// The candidates among the first [`CHUNK`] positions of a text, by block.
+    #[inline]
+    pub fn candidates_in_chunk(&self, input: &[u8; CHUNK + PREFIX]) -> [Candidates; BLOCKS] {
+        let input = |block: usize| -> &[u8; INPUT] {
+            let input = input.get(block * BLOCK..).and_then(|input| input.first_chunk());
+            input.unwrap_or(&[0; INPUT])
+        };
+        // All entries first: a processor waits when it reads several bytes at once that were just written one by one.
+        let mut entries = [[0_u8; ENTRIES]; BLOCKS];
+        for (block, entries) in entries.iter_mut().enumerate() {
+            self.fill(entries, input(block));
+        }
+        std::array::from_fn(|block| {
+            let entries = entries.get(block).unwrap_or(&[0; ENTRIES]);
+            self.confirmed(input(block), candidates(entries))
+        })
     }
 
     /// The candidates among the first `count` positions of a text; at most [`BLOCK`] positions are examined.
     #[inline]
     pub fn candidates(&self, text: &[u8], count: usize) -> Candidates {
-        let mut entries = [0_u8; INPUT];
+        let mut entries = [0_u8; ENTRIES];
         if count >= BLOCK
             && let Some(input) = text.first_chunk::<INPUT>()
         {
@@ -115,10 +140,10 @@ impl AnchorFilter {
     #[inline]
     fn confirmed(&self, input: &[u8; INPUT], candidates: Candidates) -> Candidates {
         let (mut left, mut positions) = (candidates.positions, 0);
-        if left.count_ones() > FEW {
-            return candidates;
-        }
-        while left != 0 {
+        for _ in 0..FEW {
+            if left == 0 {
+                break;
+            }
             let position = left.trailing_zeros();
             left &= left - 1;
             let kind = u64::from(candidates.kind(position));
@@ -133,19 +158,38 @@ impl AnchorFilter {
                 | kind >> 2 & (may_begin(text, six) | may_begin(text, eight));
             positions |= (is_confirmed & 1) << position;
         }
-        Candidates { positions, ..candidates }
+        Candidates { positions: positions | left, ..candidates }
     }
 
     /// Fills in the entries of all positions of `input`.
     #[inline]
-    fn fill(&self, entries: &mut [u8; INPUT], input: &[u8; INPUT]) {
-        let mut indexes = [0_u16; INPUT];
-        // No look-up in this loop, so that the compiler vectorises it.
-        for (index, bytes) in indexes.iter_mut().zip(input.windows(LENGTH)) {
-            let &[first, second, third] = bytes else { continue };
-            *index = entry(first, second, third);
+    fn fill(&self, entries: &mut [u8; ENTRIES], input: &[u8; INPUT]) {
+        let (lanes, behind) = entries.as_chunks_mut();
+        let mut rest = input.as_slice();
+        for entries in lanes {
+            self.fill_lanes(entries, rest);
+            rest = rest.get(LANES..).unwrap_or_default();
         }
-        for (entry, &index) in entries.iter_mut().zip(&indexes) {
+        for (entry, bytes) in behind.iter_mut().zip(rest.windows(LENGTH)) {
+            let &[first, second, third] = bytes else { continue };
+            *entry = self.entry(index_of(first, second, third));
+        }
+    }
+
+    /// Fills in the entries of the first positions of `text`.
+    #[inline]
+    fn fill_lanes(&self, entries: &mut [u8; LANES], text: &[u8]) {
+        let from = |offset: usize| text.get(offset..)?.first_chunk::<LANES>();
+        let (Some(first), Some(second), Some(third)) = (from(0), from(1), from(2)) else { return };
+        let mut indexes = [0_u16; LANES];
+        // No look-up in this loop, so that the compiler vectorises it. The number of lanes is constant, so that it keeps the indexes in
+        // registers and knows that they are within the table.
+        for (((index, first), second), third) in
+            indexes.iter_mut().zip(first).zip(second).zip(third)
+        {
+            *index = index_of(*first, *second, *third);
+        }
+        for (entry, index) in entries.iter_mut().zip(indexes) {
             *entry = self.entry(index);
         }
     }
@@ -160,7 +204,7 @@ impl AnchorFilter {
 /// The index in the table for the first three of four bytes. Letters that differ only in case share an index, and so do some
 /// punctuation characters.
 #[inline]
-const fn entry(first: u8, second: u8, third: u8) -> u16 {
+const fn index_of(first: u8, second: u8, third: u8) -> u16 {
     let two = u16::from_le_bytes([first | 0x20, second | 0x20]);
     let one = (third | 0x20) as u16;
     two.wrapping_mul(0x7923).wrapping_add(one.wrapping_mul(0x8307)) >> (16 - TABLE_BITS)
@@ -183,21 +227,24 @@ const SPACES: u64 = every(b' ');
 
 /// The candidates for the entries of a block and of the positions after it.
 #[inline]
-fn candidates(entries: &[u8; INPUT]) -> Candidates {
-    let mut candidates = Candidates { positions: 0, kinds: [0; BLOCK / 8] };
-    for (number, kinds) in candidates.kinds.iter_mut().enumerate() {
-        let [one, two, three, four] =
-            [0, 1, 2, 3].map(|offset| eight(entries, 8 * number + offset));
-        let short = two & every(SHORT);
-        let of_four = one & two >> 1 & every(FOUR[0]);
-        let of_six = one & two >> 1 & three >> 2 & four >> 3 & every(SIX[0]);
-        *kinds = short | of_four | of_six >> 1;
-        // Gathers the lowest bit of each byte.
-        let bits = (*kinds | *kinds >> 1 | *kinds >> 2) & every(1);
-        let bits = bits.wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        candidates.positions |= bits << (8 * number);
+fn candidates(entries: &[u8; ENTRIES]) -> Candidates {
+    let (mut kinds, mut flags) = ([0_u8; BLOCK], [0_u8; BLOCK]);
+    // No branch in this loop, so that the compiler vectorises it.
+    for ((kind, flag), entries) in kinds.iter_mut().zip(&mut flags).zip(entries.windows(4)) {
+        let &[one, two, three, four] = entries else { continue };
+        let short = two & SHORT;
+        let of_four = one & two >> 1 & FOUR[0];
+        let of_six = one & two >> 1 & three >> 2 & four >> 3 & SIX[0];
+        *kind = short | of_four | of_six >> 1;
+        *flag = u8::from(*kind != 0);
     }
-    candidates
+    let mut positions = 0;
+    for (flags, number) in flags.as_chunks().0.iter().zip(0..) {
+        // Gathers the lowest bit of each byte.
+        let bits = u64::from_le_bytes(*flags).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        positions |= bits << (8 * number);
+    }
+    Candidates { positions, kinds }
 }
 
 #[inline]

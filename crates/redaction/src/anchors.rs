@@ -4,7 +4,7 @@
 
 use std::{cell::Cell, ops::Range};
 
-use super::anchor_filter::{AnchorFilter, BLOCK, LONG_IS_HERE, SHORT_IS_NEXT};
+use super::anchor_filter::{AnchorFilter, BLOCK, CHUNK, LONG_IS_HERE, SHORT_IS_NEXT};
 
 /// Number of bytes that decide whether an anchor may begin.
 pub(super) const HEAD: usize = 3;
@@ -131,21 +131,33 @@ impl AnchorSet {
         let end = part.end.min(text.len().saturating_sub(HEAD));
         let mut start = part.start;
         while let Some(rest) = text.get(start..end).filter(|rest| !rest.is_empty()) {
-            let block = rest.len().min(BLOCK);
             let from_start = text.get(start..).unwrap_or_default();
-            let candidates = self.filter.candidates(from_start, block);
-            let mut positions = candidates.positions;
-            while positions != 0 {
-                let position = positions.trailing_zeros();
-                positions &= positions - 1;
-                let here = start + position as usize;
-                let kind = candidates.kind(position);
-                if !self.visit_at(text, (here, part.end), kind, &mut visit) {
-                    return;
+            let (chunk, block);
+            let (blocks, count) = match from_start.first_chunk() {
+                Some(input) if rest.len() >= CHUNK => {
+                    chunk = self.filter.candidates_in_chunk(input);
+                    (chunk.as_slice(), CHUNK)
+                }
+                _ => {
+                    let count = rest.len().min(BLOCK);
+                    block = self.filter.candidates(from_start, count);
+                    (std::slice::from_ref(&block), count)
+                }
+            };
+            for (candidates, start) in blocks.iter().zip((start..).step_by(BLOCK)) {
+                let mut positions = candidates.positions;
+                while positions != 0 {
+                    let position = positions.trailing_zeros();
+                    positions &= positions - 1;
+                    let here = start + position as usize;
+                    let kind = candidates.kind(position);
+                    if !self.visit_at(text, (here, part.end), kind, &mut visit) {
+                        return;
+                    }
                 }
             }
             // The anchors of three bytes at a position are visited with the preceding position.
-            start = (start + block).max(next.get().saturating_sub(1));
+            start = (start + count).max(next.get().saturating_sub(1));
         }
     }
 
@@ -258,11 +270,13 @@ mod tests {
     proptest! {
         #[test]
         fn every_anchor_is_found_wherever_it_begins(
-            anchors in prop::collection::vec("[ab_]{3,6}", 0..12),
+            anchors in prop::collection::vec("[ab_]{3,9}", 0..12),
             text in "[aAbB_cé]{0,40}",
-            part in (0..40_usize, 0..40_usize),
+            times in 1..16_usize,
+            part in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
         ) {
-            let (start, end) = (part.0.min(text.len()), part.1.min(text.len()));
+            let text = text.repeat(times);
+            let (start, end) = (part.0.index(text.len() + 1), part.1.index(text.len() + 1));
             let part = start..end.max(start);
             let mut expected = Vec::new();
             for at in part.clone() {
