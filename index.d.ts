@@ -2143,7 +2143,7 @@ declare class ContextManager<Task extends TaskId = number> {
      * Waits for every earlier save and releases the session. A session whose `sessionId` was given is paused: its contexts are kept
      * for `retention.keepPaused`, so that another process can resume it. Any other session ends: its files are kept within the
      * limits of `retention`. A later save starts the session again. Waits for pending calls of a `fileSystem` for `closeTimeout` at
-     * most.
+     * most, and for a running background sweep of the directory for five seconds at most.
      */
     close(): Promise<void>;
     /** For `await using`: calls `clear()` at the end of the block. */
