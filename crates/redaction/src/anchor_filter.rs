@@ -33,7 +33,7 @@ pub(super) const LONG_IS_HERE: u8 = 6;
 /// Masks of the anchor prefixes by which candidates are confirmed: three, four, six and eight bytes.
 const BEGINNING: [u64; 4] = [0xFF_FFFF, 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF, u64::MAX];
 const CONFIRMED_BITS: u32 = 15;
-/// Number of candidates of a block that are confirmed. Where there are more, most of them are likely to be anchors.
+/// Maximum number of candidates of a block that are confirmed; the others are kept. Of many candidates, most are likely to be anchors.
 const FEW: usize = 12;
 const CONFIRMED_WORDS: usize = 1 << (CONFIRMED_BITS - u64::BITS.ilog2());
 
