@@ -44,7 +44,17 @@ pub enum Token<'a> {
 }
 
 /// The position of the first byte at or after `position` that is not whitespace.
+#[inline]
 pub fn skip_whitespace(text: &[u8], position: usize) -> usize {
+    match text.get(position) {
+        Some(byte) if *byte > b' ' => position,
+        _ => skip_some_whitespace(text, position),
+    }
+}
+
+// Not inlined: in most texts, no whitespace is between tokens.
+#[inline(never)]
+fn skip_some_whitespace(text: &[u8], position: usize) -> usize {
     let rest = text.get(position..).unwrap_or_default();
     position + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count()
 }

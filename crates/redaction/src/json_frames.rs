@@ -1,32 +1,26 @@
 //! The containers of a JSON text that are open around a string, and what they imply for it: the name of its member, the element before it,
 //! the command whose argument it is.
 
-use std::{borrow::Cow, ops::Range};
+use std::ops::Range;
 
 use super::{
     Redaction,
     commands::{is_password_flag, password_flags},
     json_value_check::{is_key_line, pointed_at},
     json_walker::MAX_NAME,
+    member_name::{MemberName, Role},
     names::{self, NameClass},
+    plain_strings::Plain,
     searches::Searches,
 };
 
-/// Names of members whose value names the value of another member.
-const NAMING: [&str; 6] = ["name", "key", "header", "variable", "field", "property"];
-const VALUE: &str = "value";
-/// The member of a JSON patch operation that points to the changed value.
-const PATH: &str = "path";
-/// Names of members that hold a command, and of those that hold its arguments.
-const COMMANDS: [&str; 5] = ["command", "cmd", "program", "executable", "file"];
-const ARGUMENTS: [&str; 4] = ["args", "argv", "arguments", "parameters"];
 /// A container that is open around the current value.
 enum Frame<'a> {
     Object {
         /// Whether an enclosing member has a secret name, so that all strings in the container are suspected.
         inherits: bool,
-        key: Cow<'a, str>,
-        class: NameClass,
+        /// The name of the current member.
+        name: MemberName<'a>,
         /// The class of the name that the object's naming member gives.
         named: NameClass,
         value: Option<Range<usize>>,
@@ -75,8 +69,7 @@ impl<'a> Frames<'a> {
         let (class, inherits) = self.container();
         self.open.push(Frame::Object {
             inherits: inherits || class >= NameClass::Secret,
-            key: Cow::Borrowed(""),
-            class: NameClass::Plain,
+            name: MemberName::NONE,
             named: NameClass::Plain,
             value: None,
             flags: &[],
@@ -109,7 +102,7 @@ impl<'a> Frames<'a> {
     fn container(&mut self) -> (NameClass, bool) {
         match self.open.last_mut() {
             None => (NameClass::Plain, false),
-            Some(Frame::Object { class, inherits, .. }) => (*class, *inherits),
+            Some(Frame::Object { name, inherits, .. }) => (name.class, *inherits),
             Some(Frame::Array { class, inherits, before, .. }) => {
                 *before = Before::Nothing;
                 (*class, *inherits)
@@ -120,9 +113,7 @@ impl<'a> Frames<'a> {
     /// The password flags of the command whose arguments the next array contains, where a member named the command.
     fn flags_of_arguments(&self) -> Option<&'static [&'static str]> {
         match self.open.last() {
-            Some(Frame::Object { key, flags, .. })
-                if ARGUMENTS.iter().any(|name| key.eq_ignore_ascii_case(name)) =>
-            {
+            Some(Frame::Object { name, flags, .. }) if name.role == Role::Arguments => {
                 Some(*flags).filter(|flags| !flags.is_empty())
             }
             _ => None,
@@ -136,17 +127,42 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// Sets the name of the next value, and its class.
-    pub fn set_key(&mut self, text: Cow<'a, str>, found: NameClass) {
-        if let Some(Frame::Object { key, class, .. }) = self.open.last_mut() {
-            *class = found;
-            *key = text;
+    /// Sets the name of the next value.
+    pub fn set_name(&mut self, next: MemberName<'a>) {
+        if let Some(Frame::Object { name, .. }) = self.open.last_mut() {
+            *name = next;
         }
     }
 
     /// Whether the value repeats the member's name: `"cookie": "cookie"`.
     pub fn is_named_alike(&self, text: &str) -> bool {
-        matches!(self.open.last(), Some(Frame::Object { key, .. }) if names::joined(key) == names::joined(text))
+        matches!(self.open.last(), Some(Frame::Object { name, .. }) if names::joined(&name.text) == names::joined(text))
+    }
+
+    /// Records a string in which no search finds anything, and returns whether that is all: the string is no secret of its place, and
+    /// implies nothing for its neighbours. Otherwise, nothing is recorded.
+    pub fn pass_plain(&mut self, string: &Plain, range: &Range<usize>) -> bool {
+        match self.open.last_mut() {
+            None => true,
+            Some(Frame::Object { inherits, name, value, flags, .. }) => {
+                if *inherits || name.class != NameClass::Plain {
+                    return false;
+                }
+                match name.role {
+                    Role::Value => *value = Some(range.clone()),
+                    Role::Command => *flags = password_flags(&string.text()),
+                    Role::Path | Role::Naming | Role::Arguments | Role::None => {}
+                }
+                true
+            }
+            Some(Frame::Array { inherits, class, before, in_private_key, flags }) => {
+                !*inherits
+                    && *class == NameClass::Plain
+                    && *before == Before::Nothing
+                    && !*in_private_key
+                    && flags.is_some_and(<[_]>::is_empty)
+            }
+        }
     }
 
     /// Determines the position of the string, and records what it implies for its neighbours.
@@ -169,20 +185,18 @@ impl<'a> Frames<'a> {
                 before: Before::Nothing,
                 in_private_key: false,
             },
-            Some(Frame::Object { inherits, key, class, named, value, flags }) => {
-                if key.eq_ignore_ascii_case(VALUE) {
-                    *value = Some(range.clone());
-                } else if key.eq_ignore_ascii_case(PATH) {
-                    *named = (*named).max(class_of(pointed_at(text)));
-                } else if COMMANDS.iter().any(|name| key.eq_ignore_ascii_case(name)) {
-                    *flags = password_flags(text);
-                } else if text.len() <= MAX_NAME
-                    && NAMING.iter().any(|naming| key.eq_ignore_ascii_case(naming))
-                {
-                    *named = (*named).max(class_of(text));
+            Some(Frame::Object { inherits, name, named, value, flags }) => {
+                match name.role {
+                    Role::Value => *value = Some(range.clone()),
+                    Role::Path => *named = (*named).max(class_of(pointed_at(text))),
+                    Role::Command => *flags = password_flags(text),
+                    Role::Naming if text.len() <= MAX_NAME => {
+                        *named = (*named).max(class_of(text));
+                    }
+                    Role::Naming | Role::Arguments | Role::None => {}
                 }
                 Place {
-                    class: *class,
+                    class: name.class,
                     inherits: *inherits,
                     in_array: false,
                     before: Before::Nothing,

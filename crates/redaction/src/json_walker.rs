@@ -1,7 +1,10 @@
 //! Walks a JSON text and redacts its strings. Each string is decoded and examined together with the name of its member.
 //! All other bytes stay unchanged.
 
-use std::ops::{ControlFlow, Range};
+use std::{
+    borrow::Cow,
+    ops::{ControlFlow, Range},
+};
 
 use json_text::{ScanError, Token};
 
@@ -11,6 +14,7 @@ use super::{
     json_offsets::{Offsets, escaped},
     json_value_check::{accepts_header, accepts_inherited, accepts_member, is_key_line},
     known_strings::KnownStrings,
+    member_name::MemberName,
     names::NameClass,
     plain_strings::{Plain, PlainStrings},
     private_key,
@@ -62,7 +66,7 @@ pub(super) fn edits(
         edits: Vec::new(),
         may_hold_keys: false,
         plain: PlainStrings::new(redaction, text),
-        known_keys: KnownStrings::default(),
+        known_names: KnownStrings::default(),
         known_values: KnownStrings::default(),
         failure: None,
         work,
@@ -135,8 +139,8 @@ struct JsonWalker<'a> {
     /// Whether a string may be a line of a private key.
     may_hold_keys: bool,
     plain: PlainStrings<'a>,
-    known_keys: KnownStrings<'a>,
-    known_values: KnownStrings<'a>,
+    known_names: KnownStrings<'a, MemberName<'a>>,
+    known_values: KnownStrings<'a, ()>,
     failure: Option<NotRedacted>,
     work: &'a mut Work,
 }
@@ -178,39 +182,44 @@ impl<'a> JsonWalker<'a> {
     }
 
     /// The decoded text of a string token, and the searches that it needs.
-    fn decoded(&mut self, raw: &'a [u8], at: usize) -> Plain<'a> {
-        let token = at..at + raw.len();
-        self.plain.examine(&token).unwrap_or_else(|| {
-            let text = self.plain.content(&token).map(json_text::decode_content);
-            let text = text.or_else(|| json_text::decode_string(raw)).unwrap_or_default();
-            Plain { text, searches: Searches::ALL }
-        })
+    fn decoded(
+        &self,
+        raw: &'a [u8],
+        range: &Range<usize>,
+        examined: Option<Plain<'a>>,
+    ) -> (Cow<'a, str>, Searches) {
+        if let Some(plain) = examined {
+            return (plain.text(), plain.searches);
+        }
+        let text = self.plain.content(range).map(json_text::decode_content);
+        let text = text.or_else(|| json_text::decode_string(raw)).unwrap_or_default();
+        (text, Searches::ALL)
     }
 
+    #[inline(never)]
     fn key(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
+        if let Some(name) = self.known_names.find(raw, self.work) {
+            self.frames.set_name(name.clone());
+            return Ok(());
+        }
         let at = self.offset(raw);
-        let Plain { text, searches } = self.decoded(raw, at);
-        if searches == Searches::NONE {
-            self.pass_plain(&text);
-            self.frames.set_key(text, NameClass::Plain);
-            return Ok(());
-        }
-        let content = self.plain.content(&(at..at + raw.len()));
-        if let Some(content) = content
-            && let Some(class) = self.known_keys.class(content, self.work)
-        {
-            self.frames.set_key(text, class);
-            return Ok(());
-        }
+        let range = at..at + raw.len();
+        let examined = self.plain.examine(&range);
+        let (text, searches) = self.decoded(raw, &range, examined);
         let (before, edits) = (self.work.now(), self.edits.len());
-        let class = self.examine_key(raw, at, &text, searches)?;
-        if let Some(content) = content
-            && edits == self.edits.len()
+        let class = if searches == Searches::NONE {
+            self.pass_plain(text.len());
+            NameClass::Plain
+        } else {
+            self.examine_key(raw, at, &text, searches)?
+        };
+        let name = MemberName::new(text, class);
+        if edits == self.edits.len()
             && let Some(cost) = self.work.since(&before)
         {
-            self.known_keys.remember(content, class, cost);
+            self.known_names.remember(raw, name.clone(), cost);
         }
-        self.frames.set_key(text, class);
+        self.frames.set_name(name);
         Ok(())
     }
 
@@ -230,9 +239,9 @@ impl<'a> JsonWalker<'a> {
         Ok(found)
     }
 
-    /// Counts a text without findings as scanned.
-    fn pass_plain(&mut self, text: &str) {
-        self.work.finish(&(0..text.len()));
+    /// Counts a text of this length, without findings, as scanned.
+    fn pass_plain(&mut self, length: usize) {
+        self.work.finish(&(0..length));
     }
 
     fn close_object(&mut self) -> Result<(), NotRedacted> {
@@ -248,10 +257,19 @@ impl<'a> JsonWalker<'a> {
         Ok(())
     }
 
+    #[inline(never)]
     fn string(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
         let at = self.offset(raw);
         let range = at..at + raw.len();
-        let Plain { text, searches } = self.decoded(raw, at);
+        let examined = self.plain.examine(&range);
+        if let Some(plain) = &examined
+            && plain.searches == Searches::NONE
+            && self.frames.pass_plain(plain, &range)
+        {
+            self.pass_plain(plain.length());
+            return Ok(());
+        }
+        let (text, searches) = self.decoded(raw, &range, examined);
         self.may_hold_keys = self.may_hold_keys
             || searches.has(Searches::PRIVATE_KEYS) && private_key::may_hold_part(&text);
         let place = self.frames.place(self.redaction, &text, searches, &range);
@@ -283,21 +301,18 @@ impl<'a> JsonWalker<'a> {
             return Ok(());
         }
         if searches == Searches::NONE {
-            self.pass_plain(&text);
+            self.pass_plain(text.len());
             return Ok(());
         }
-        let content = self.plain.content(&range);
-        let known = content.and_then(|content| self.known_values.class(content, self.work));
-        if known.is_some() {
+        if self.known_values.find(raw, self.work).is_some() {
             return Ok(());
         }
         let (before, edits) = (self.work.now(), self.edits.len());
         self.text_edits(raw, at, &text, searches)?;
-        if let Some(content) = content
-            && edits == self.edits.len()
+        if edits == self.edits.len()
             && let Some(cost) = self.work.since(&before)
         {
-            self.known_values.remember(content, NameClass::Plain, cost);
+            self.known_values.remember(raw, (), cost);
         }
         Ok(())
     }

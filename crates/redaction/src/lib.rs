@@ -47,11 +47,14 @@ mod form_tests;
 mod hit;
 mod json_frames;
 mod json_offsets;
+#[cfg(test)]
+mod json_rows_tests;
 mod json_value_check;
 mod json_walker;
 mod known_strings;
 mod linear_regex;
 mod literals;
+mod member_name;
 mod names;
 mod options;
 mod parts;

@@ -39,10 +39,27 @@ pub(super) struct PlainStrings<'a> {
     known: Vec<Found>,
 }
 
-/// A decoded string, and the searches that it needs.
+/// A string, and the searches that it needs.
 pub(super) struct Plain<'a> {
-    pub text: Cow<'a, str>,
+    content: &'a str,
+    /// The number of its escape sequences, each of which has two characters.
+    escapes: usize,
     pub searches: Searches,
+}
+
+impl<'a> Plain<'a> {
+    /// The decoded text.
+    pub fn text(&self) -> Cow<'a, str> {
+        match self.escapes {
+            0 => Cow::Borrowed(self.content),
+            _ => json_text::decode_content(self.content),
+        }
+    }
+
+    /// The length of the decoded text.
+    pub const fn length(&self) -> usize {
+        self.content.len() - self.escapes
+    }
 }
 
 impl<'a> PlainStrings<'a> {
@@ -67,8 +84,7 @@ impl<'a> PlainStrings<'a> {
         self.json?.get(token.start + 1..token.end.checked_sub(1)?)
     }
 
-    /// The decoded text of a string, and the searches in which redacting it takes any step. `None` if it has to be redacted by all of
-    /// them. `token` is the range of the string with its quotes.
+    /// The searches in which redacting a string takes any step. `None` if it has to be redacted by all of them. `token` is the range of the string with its quotes.
     pub fn examine(&mut self, token: &Range<usize>) -> Option<Plain<'a>> {
         self.is_known = false;
         let text = self.content(token)?;
@@ -76,25 +92,23 @@ impl<'a> PlainStrings<'a> {
             return None;
         }
         let content = token.start + 1..token.start + 1 + text.len();
-        let is_alone = if self.has_backslash(&content) {
-            !self.takes_escapes || !has_plain_escapes(text) || may_begin_json(text)
+        let escapes = if !self.has_backslash(&content) {
+            let may_be_json = !matches!(text.bytes().next_back(), Some(b'!'..=b'Z' | b'a'..=b'z'))
+                && may_be_json(text);
+            (!may_be_json).then_some(0)
+        } else if self.takes_escapes && !may_begin_json(text) {
+            plain_escapes(text)
         } else {
-            !matches!(text.bytes().next_back(), Some(b'!'..=b'Z' | b'a'..=b'z'))
-                && may_be_json(text)
-        };
-        if is_alone {
-            return None;
-        }
+            None
+        }?;
         if content.start < self.searched.start || content.end > self.searched.end {
             self.search(content.start)?;
         }
-        let has_escapes = self.backslash < content.end;
-        let text = if has_escapes { json_text::decode_content(text) } else { Cow::Borrowed(text) };
         let searches = self.searches_of(&content);
-        if !has_escapes && searches.has(Searches::ANCHORS) {
+        if escapes == 0 && searches.has(Searches::ANCHORS) {
             self.take_anchors(&content);
         }
-        Some(Plain { text, searches })
+        Some(Plain { content: text, escapes, searches })
     }
 
     /// The anchors in the string that was examined last, where they are known.
@@ -154,16 +168,17 @@ impl<'a> PlainStrings<'a> {
     }
 }
 
-/// Whether a string has only escape sequences of [`ESCAPES`].
-fn has_plain_escapes(content: &str) -> bool {
-    let mut rest = content.as_bytes();
+/// The number of a string's escape sequences, if all are of [`ESCAPES`].
+fn plain_escapes(content: &str) -> Option<usize> {
+    let (mut rest, mut count) = (content.as_bytes(), 0);
     while let Some(at) = memchr::memchr(b'\\', rest) {
         match rest.get(at + 1..) {
             Some([letter, behind @ ..]) if ESCAPES.contains(letter) => rest = behind,
-            _ => return false,
+            _ => return None,
         }
+        count += 1;
     }
-    true
+    Some(count)
 }
 
 /// Whether an undecoded string begins like JSON.
@@ -203,9 +218,11 @@ mod tests {
             let token = at..at + string.len() + 2;
             at = token.end + 1;
             let examined = plain.examine(&token)?;
-            assert_eq!(examined.text, json_text::decode_content(string));
+            let text = examined.text();
+            assert_eq!(text, json_text::decode_content(string));
+            assert_eq!(text.len(), examined.length());
             let anchors = plain.known_anchors().map(<[Found]>::to_vec);
-            Some((examined.text.into_owned(), examined.searches, anchors))
+            Some((text.into_owned(), examined.searches, anchors))
         };
         strings.iter().map(&mut examine).collect()
     }

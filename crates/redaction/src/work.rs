@@ -83,6 +83,10 @@ impl Work {
     /// Counts the work of an examination without findings again, without repeating it. Returns `false` if the examination has to be
     /// repeated, because it might exceed the limit.
     pub fn repeat(&mut self, cost: Cost) -> bool {
+        if cost.steps == 0 {
+            self.scanned = self.scanned.saturating_add(cost.scanned);
+            return true;
+        }
         let bytes = self.scanned.saturating_add(AHEAD).min(self.length);
         let steps = self.steps().saturating_add(cost.steps);
         let fits = steps.div_ceil(STEPS_PER_BYTE) <= bytes.saturating_add(ADDED);
