@@ -17,11 +17,10 @@ use super::{
     member_name::MemberName,
     names::NameClass,
     plain_strings::{Plain, PlainStrings},
-    private_key,
     searches::Searches,
-    split_key::{self, Part},
+    split_key::{self, Candidates, Part},
     value::{self, Look},
-    view::visible,
+    view::{may_hide, visible},
     work::Work,
 };
 
@@ -64,7 +63,7 @@ pub(super) fn edits(
         embedded,
         frames: Frames::default(),
         edits: Vec::new(),
-        may_hold_keys: false,
+        key_candidates: Candidates::default(),
         plain: PlainStrings::new(redaction, text),
         known_names: KnownStrings::default(),
         known_values: KnownStrings::default(),
@@ -80,10 +79,13 @@ pub(super) fn edits(
         return Err(NotRedacted::Json(ScanError::Invalid { offset: end }));
     }
     let mut edits = walk.edits;
-    if walk.may_hold_keys
+    if walk.key_candidates.may_hold_key()
         && let Some(rule) = redaction.private_key()
     {
-        add_key_parts(redaction, text, rule, &mut edits);
+        let json = std::str::from_utf8(text).map_err(|error| {
+            NotRedacted::Json(ScanError::Invalid { offset: error.valid_up_to() })
+        })?;
+        add_key_parts(redaction, json, (&walk.key_candidates, rule), &mut edits);
     }
     edits.sort_by_key(|edit| (edit.range.start, std::cmp::Reverse(edit.range.end)));
     // Edits within a string that is replaced as a whole are dropped.
@@ -97,12 +99,17 @@ pub(super) fn edits(
 }
 
 /// Adds the edits that remove private keys whose lines are separate strings.
-fn add_key_parts(redaction: &Redaction, json: &[u8], rule: usize, edits: &mut Vec<Edit>) {
+fn add_key_parts(
+    redaction: &Redaction,
+    json: &str,
+    (candidates, rule): (&Candidates, usize),
+    edits: &mut Vec<Edit>,
+) {
     edits.sort_by_key(|edit| edit.range.start);
     let mut parts = Vec::new();
-    for Part { token, range } in split_key::find(json) {
+    for Part { token, range } in split_key::find(json, candidates) {
         let raw = json.get(token.clone()).unwrap_or_default();
-        let text = json_text::decode_string(raw).unwrap_or_default();
+        let text = json_text::decode_string(raw.as_bytes()).unwrap_or_default();
         let first = edits.partition_point(|edit| edit.range.end <= token.start);
         let is_alone = edits.get(first).is_none_or(|edit| edit.range.start >= token.end);
         // A string in which another secret was found is replaced as a whole.
@@ -112,7 +119,7 @@ fn add_key_parts(redaction: &Redaction, json: &[u8], rule: usize, edits: &mut Ve
             continue;
         }
         let content = raw.get(1..raw.len() - 1).unwrap_or_default();
-        let mut offsets = Offsets::new(content);
+        let mut offsets = Offsets::new(content.as_bytes());
         let start = token.start + 1;
         parts.push(Edit {
             range: start + offsets.of(range.start)..start + offsets.of(range.end),
@@ -136,8 +143,7 @@ struct JsonWalker<'a> {
     embedded: usize,
     frames: Frames<'a>,
     edits: Vec<Edit>,
-    /// Whether a string may be a line of a private key.
-    may_hold_keys: bool,
+    key_candidates: Candidates,
     plain: PlainStrings<'a>,
     known_names: KnownStrings<'a, MemberName<'a>>,
     known_values: KnownStrings<'a, ()>,
@@ -270,8 +276,12 @@ impl<'a> JsonWalker<'a> {
             return Ok(());
         }
         let (text, searches) = self.decoded(raw, &range, examined);
-        self.may_hold_keys = self.may_hold_keys
-            || searches.has(Searches::PRIVATE_KEYS) && private_key::may_hold_part(&text);
+        if searches.has(Searches::PRIVATE_KEYS) {
+            self.key_candidates.add(&text, at);
+        }
+        if searches.has(Searches::HIDDEN) && may_hide(&text) {
+            self.key_candidates.hide();
+        }
         let place = self.frames.place(self.redaction, &text, searches, &range);
         let redaction = self.redaction;
         if place.in_private_key && is_key_line(&text) {

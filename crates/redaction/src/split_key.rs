@@ -25,6 +25,15 @@ pub(super) struct Part {
 /// Strings at the same place of consecutive, similar values, as lines of one text.
 #[derive(Default)]
 struct Column {
+    /// The strings' tokens, with their quotes.
+    tokens: Vec<Range<usize>>,
+    /// Whether a string may be a part of a key.
+    may_hold_key: bool,
+}
+
+/// The text of a column.
+#[derive(Default)]
+struct Lines {
     text: String,
     pieces: Vec<Piece>,
 }
@@ -35,20 +44,66 @@ struct Piece {
     token: Range<usize>,
 }
 
+/// The strings of a JSON text that may be parts of keys.
+#[derive(Debug, Default)]
+pub(super) struct Candidates {
+    /// The offsets of their tokens, in order.
+    starts: Vec<usize>,
+    /// Whether a string has the header or the footer of a key.
+    has_delimiter: bool,
+    /// Number of lines of keys in the strings.
+    lines: usize,
+    /// Whether a string may have characters that are not visible, which may hide lines.
+    hides: bool,
+}
+
+impl Candidates {
+    /// Adds the string whose token begins at `start`, if it may be a part of a key.
+    pub fn add(&mut self, text: &str, start: usize) {
+        let has_delimiter = private_key::has_delimiter(text);
+        let lines = private_key::count_lines(text);
+        if has_delimiter || lines > 0 {
+            self.starts.push(start);
+            self.has_delimiter |= has_delimiter;
+            self.lines += lines;
+        }
+    }
+
+    /// Records that a string may have characters that are not visible.
+    pub const fn hide(&mut self) {
+        self.hides = true;
+    }
+
+    /// Whether the strings may have a key.
+    pub fn may_hold_key(&self) -> bool {
+        let has_enough = self.has_delimiter || self.hides || self.lines >= private_key::LINES;
+        !self.starts.is_empty() && has_enough
+    }
+}
+
 /// The parts of keys that are split over several strings, ordered by column.
-pub(super) fn find(json: &[u8]) -> Vec<Part> {
-    let mut columns = Columns::default();
+pub(super) fn find(json: &str, candidates: &Candidates) -> Vec<Part> {
+    let mut columns = Columns { candidates: &candidates.starts, ..Columns::default() };
     // The caller has walked the text before, so it is JSON.
-    let _ = json_text::walk_value(json, 0, |token| {
+    let _ = json_text::walk_value(json.as_bytes(), 0, |token| {
         columns.visit(json, token);
         ControlFlow::Continue(())
     });
-    columns.columns.iter().flat_map(Column::parts).collect()
+    let columns = columns.columns.into_iter().filter(|column| column.may_hold_key);
+    columns.flat_map(|column| Lines::of(json, column).parts()).collect()
+}
+
+/// The text of a string token.
+fn decoded<'a>(json: &'a str, token: &Range<usize>) -> Cow<'a, str> {
+    let content = json.get(token.start + 1..token.end - 1).unwrap_or_default();
+    json_text::decode_content(content)
 }
 
 #[derive(Default)]
 struct Columns<'a> {
     columns: Vec<Column>,
+    /// The offsets of the tokens that may be parts of a key, from the next one on.
+    candidates: &'a [usize],
     /// Indices of columns by depth and name.
     numbers: FxHashMap<(usize, Cow<'a, str>), usize>,
     /// The names of the members whose values are open; an array has the name of the member that contains it.
@@ -56,7 +111,11 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn visit(&mut self, json: &'a [u8], token: Token<'a>) {
+    fn visit(&mut self, json: &'a str, token: Token<'a>) {
+        let range = |raw: &[u8]| {
+            let start = raw.as_ptr().addr() - json.as_ptr().addr();
+            start..start + raw.len()
+        };
         match token {
             Token::ObjectStart | Token::ArrayStart => {
                 self.names.push(self.names.last().cloned().unwrap_or_default());
@@ -64,17 +123,13 @@ impl<'a> Columns<'a> {
             Token::ObjectEnd | Token::ArrayEnd => {
                 self.names.pop();
             }
-            Token::Key(raw) => self.key(raw),
-            Token::String(raw) => {
-                let start = raw.as_ptr().addr() - json.as_ptr().addr();
-                self.string(raw, start..start + raw.len());
-            }
+            Token::Key(raw) => self.key(decoded(json, &range(raw))),
+            Token::String(raw) => self.string(range(raw)),
             Token::Number(_) | Token::Literal(_) => {}
         }
     }
 
-    fn key(&mut self, raw: &'a [u8]) {
-        let key = json_text::decode_string(raw).unwrap_or_default();
+    fn key(&mut self, key: Cow<'a, str>) {
         // Line numbers as keys: an object that has the function of a list.
         let is_number = key.bytes().all(|byte| byte.is_ascii_digit());
         let outer =
@@ -84,26 +139,35 @@ impl<'a> Columns<'a> {
         }
     }
 
-    fn string(&mut self, raw: &'a [u8], token: Range<usize>) {
-        let text = json_text::decode_string(raw).unwrap_or_default();
+    fn string(&mut self, token: Range<usize>) {
         let name = self.names.last().cloned().unwrap_or_default();
         let count = self.columns.len();
         let number = *self.numbers.entry((self.names.len(), name)).or_insert(count);
         if number == count {
             self.columns.push(Column::default());
         }
+        let is_candidate = self.candidates.first() == Some(&token.start);
+        if is_candidate {
+            self.candidates = self.candidates.get(1..).unwrap_or_default();
+        }
         if let Some(column) = self.columns.get_mut(number) {
-            column.push(if text.len() <= MAX_PIECE { &text } else { OTHER }, token);
+            column.may_hold_key |= is_candidate;
+            column.tokens.push(token);
         }
     }
 }
 
-impl Column {
-    fn push(&mut self, text: &str, token: Range<usize>) {
-        let start = self.text.len();
-        self.text.push_str(text);
-        self.pieces.push(Piece { range: start..self.text.len(), token });
-        self.text.push('\n');
+impl Lines {
+    fn of(json: &str, column: Column) -> Self {
+        let mut lines = Self::default();
+        for token in column.tokens {
+            let text = decoded(json, &token);
+            let start = lines.text.len();
+            lines.text.push_str(if text.len() <= MAX_PIECE { &text } else { OTHER });
+            lines.pieces.push(Piece { range: start..lines.text.len(), token });
+            lines.text.push('\n');
+        }
+        lines
     }
 
     fn parts(&self) -> Vec<Part> {
@@ -144,7 +208,10 @@ impl Column {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::{EnvironmentValues, Redaction, RedactionOptions, RedactionSession, Redactor};
 
     /// The lines of a key; none of them is random.
     fn lines() -> Vec<String> {
@@ -160,7 +227,16 @@ mod tests {
     }
 
     fn parts(json: &str) -> Vec<String> {
-        let parts = find(json.as_bytes());
+        let mut candidates = Candidates::default();
+        json_text::walk_value(json.as_bytes(), 0, |token| {
+            if let Token::String(raw) = token {
+                let text = json_text::decode_string(raw).unwrap();
+                candidates.add(&text, raw.as_ptr().addr() - json.as_ptr().addr());
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        let parts = find(json, &candidates);
         let decoded = parts.into_iter().map(|Part { token, range }| {
             json_text::decode_string(json[token].as_bytes()).unwrap()[range].to_owned()
         });
@@ -194,6 +270,24 @@ mod tests {
         for line in &lines()[1..6] {
             assert!(found.iter().any(|part| part.contains(line.as_str())), "{line}");
         }
+    }
+
+    #[test]
+    fn lines_with_hidden_characters_are_found_beside_a_visible_one() {
+        let redactor = Redactor::new(RedactionOptions::default()).unwrap();
+        let redaction = Redaction::new(redactor, Arc::new(EnvironmentValues::default()));
+        let lines = lines();
+        let strings: Vec<String> = lines[1..5]
+            .iter()
+            .enumerate()
+            .map(|(number, line)| match number {
+                0 => format!("\"{line}\""),
+                _ => format!(r#""\u001b[0m{line}""#),
+            })
+            .collect();
+        let mut json = format!("[{}]", strings.join(","));
+        RedactionSession::new(Some(redaction)).token(&mut json).unwrap();
+        assert!(lines[1..5].iter().all(|line| !json.contains(line.as_str())), "{json}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) const SHORTEST_LINE: usize = LENGTHS[0];
 /// Maximum number of base64 characters before a line, such as markers of added lines and comments.
 const MAX_SIGNS: usize = 3;
 /// Minimum number of consecutive lines.
-const LINES: usize = 3;
+pub(crate) const LINES: usize = 3;
 /// Bytes before a footer in which the last lines of the key are searched.
 const MAX_LAST_LINES: usize = 1536;
 /// Bytes before the first line that are examined for what the lines are.
@@ -61,9 +61,10 @@ const DATA_URI: &[u8] = b";base64,";
 const BLANK_LINES: [&[u8]; 2] = [b"\n\n", b"\n\r\n"];
 const MIME_HEADER: &[u8] = b"content-transfer-encoding: base64";
 
-/// Whether a text contains a line of such a length.
-pub(super) fn has_line(bytes: &[u8]) -> bool {
-    Runs::new(bytes, 0..bytes.len(), LENGTHS[0]).any(|run| line(bytes, run).is_some())
+/// The lines of such lengths in a text.
+pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    let runs = Runs::new(bytes, 0..bytes.len(), SHORTEST_LINE);
+    runs.filter_map(|run| line(bytes, run))
 }
 
 /// Calls `hit` with parts of keys that have three or more lines and are not in another kind of block.

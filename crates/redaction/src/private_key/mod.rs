@@ -16,6 +16,7 @@ use memchr::memmem::Finder;
 
 use armour::{Delimiter, Holds};
 use base64_runs::{Runs, is_mixed, without_escape};
+pub(super) use block::LINES;
 
 /// Maximum length of a key.
 const MAX_KEY: usize = 64 << 10;
@@ -70,10 +71,19 @@ pub(super) fn signs(bytes: &[u8], visit: &mut impl FnMut(usize)) {
     Runs::new(bytes, 0..bytes.len(), block::SHORTEST_LINE).for_each(|run| visit(run.start));
 }
 
+/// Whether a text may contain the header or the footer of a key.
+pub(super) fn has_delimiter(text: &str) -> bool {
+    PRIVATE.find(text.as_bytes()).is_some() || PUTTY.find(text.as_bytes()).is_some()
+}
+
 /// Whether a text may contain a part of a key of which other texts contain the rest.
 pub(super) fn may_hold_part(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    block::has_line(bytes) || PRIVATE.find(bytes).is_some() || PUTTY.find(bytes).is_some()
+    block::lines(text.as_bytes()).next().is_some() || has_delimiter(text)
+}
+
+/// The number of lines of keys in a text.
+pub(super) fn count_lines(text: &str) -> usize {
+    block::lines(text.as_bytes()).count()
 }
 
 /// Whether a text is only the header or the footer of a block.

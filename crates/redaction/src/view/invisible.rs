@@ -52,6 +52,11 @@ pub(crate) fn ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
+/// Whether a text may have the beginning of an invisible sequence, which may end in another text.
+pub(crate) fn may_begin(text: &str) -> bool {
+    !text.is_ascii() || text.as_bytes().contains(&ESCAPE) || spelt(text.as_bytes()).next().is_some()
+}
+
 /// The first invisible sequence or character at or after an offset.
 fn hidden(bytes: &[u8], from: usize, is_ascii: bool) -> Option<Range<usize>> {
     let mut at = from;

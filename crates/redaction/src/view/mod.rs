@@ -8,7 +8,7 @@ mod prefixes;
 
 use std::{borrow::Cow, ops::Range};
 
-pub(super) use invisible::ranges as hidden;
+pub(super) use invisible::{may_begin as may_hide, ranges as hidden};
 pub(super) use prefixes::view as without_prefixes;
 
 /// The visible part of a text, with a map of its offsets to those of the text.
