@@ -8,6 +8,7 @@
 mod disk;
 mod local;
 mod open_file;
+mod regular_file;
 mod terms;
 #[cfg(target_os = "linux")]
 mod unnamed;
