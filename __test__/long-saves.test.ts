@@ -10,8 +10,8 @@ import { memoryIn } from './support/memories.ts'
 import { PATIENT } from './support/processes.ts'
 import { entry, storeIn } from './support/stores.ts'
 
-/** More than the thread pool has workers. */
-const LONG_SAVES = 2 * Math.max(4, availableParallelism())
+/** More than the thread pool has workers, and enough that a busy machine, which delays small calls, has not done half of them before. */
+const LONG_SAVES = Math.max(16, 2 * availableParallelism())
 /** Redacting some of them takes longer than all small calls together. */
 const LONG_TEXT = 'secret="a" '.repeat(2 ** 19)
 const VERY_LONG_TEXT = 'secret="a" '.repeat(3 * 2 ** 18)

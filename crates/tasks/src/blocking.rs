@@ -140,6 +140,12 @@ pub async fn in_place<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
+/// As [`in_place`], for work whose time is in proportion to a text of `bytes`; at once where the text is short. Unlike with
+/// [`run_long`], the work does not wait for long works that were called before it.
+pub async fn in_place_if_long<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+    if bytes <= LONG { work() } else { in_place(work).await }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;

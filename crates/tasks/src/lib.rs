@@ -21,7 +21,8 @@ mod call_tracker;
 mod parallel;
 
 pub use blocking::{
-    Cancelled, Interrupted, LONG, MAX_LONG_THREADS, in_place, run_blocking, run_long,
+    Cancelled, Interrupted, LONG, MAX_LONG_THREADS, in_place, in_place_if_long, run_blocking,
+    run_long,
 };
 pub use call_order::{CallOrder, CallPlace};
 pub use call_tracker::{CallTracker, Calls, TrackedCall};

@@ -5,6 +5,7 @@ use std::{collections::HashMap, ops::RangeInclusive, path::Path, sync::Arc};
 
 use serde_json::{Value, json};
 use storage::{Contents, FileError, FileResult, Payload, layout};
+use tasks::in_place_if_long;
 use text_index::{Collection as Statistics, Index, TextSearch};
 
 use super::{
@@ -20,7 +21,7 @@ use super::{
     session::Session,
     stored_text::StoredText,
 };
-use crate::{blocking::run_long, error::Result, vectors::TextDigest};
+use crate::{error::Result, vectors::TextDigest};
 
 /// Pointers that are examined with the lock held, between two yields.
 const BATCH: usize = 4096;
@@ -260,8 +261,10 @@ impl<'m> Collection<'m> {
             }
             Ok(contents) => {
                 let length = contents.bytes.len();
-                let parse = move || Ok(StoredText::of_record(Payload::new(contents.bytes)));
-                run_long(length, parse).await.ok()?.map_err(|reason| skipped(reason.reason())).ok()
+                let parse = || StoredText::of_record(Payload::new(contents.bytes));
+                // In place: a search does not wait for the long saves that were called before it.
+                let text = in_place_if_long(length, parse).await;
+                text.map_err(|reason| skipped(reason.reason())).ok()
             }
             Err(error) if error.is_not_found() => None,
             Err(error) => {

@@ -12,6 +12,7 @@ use std::sync::{
 
 use rustc_hash::FxHashMap;
 use storage::Payload;
+use tasks::in_place_if_long;
 use text_index::{
     Boosts, Candidates, Document, Index, LateText, Query, Question, Ranked, RankedList, TermMatch,
     TopList,
@@ -24,7 +25,7 @@ use super::{
     indexer::{self, Indexing},
     indexing::{DeferredText, IndexedOutput, RecordText, SharedText},
 };
-use crate::{blocking::run_long, vectors::TextDigest};
+use crate::vectors::TextDigest;
 
 /// The longest result that is indexed at once, in bytes of JSON; deferring it would cost as much.
 const AT_ONCE: usize = 4096;
@@ -168,9 +169,11 @@ impl OutputIndex {
         let filename = output.stored.as_ref()?;
         let path = self.directory.path_of(filename);
         let record = self.directory.read_whole(&path, filename).await.ok()?;
+        // In place: a search that waits for this text does not wait for the long saves that were called before it as well, and the
+        // indexing thread does it with its low priority.
         let length = record.len();
-        let sample = move || Ok(RecordText::of(Payload::new(record)).map(|text| text.indexed()));
-        run_long(length, sample).await.ok().flatten()
+        let sample = || RecordText::of(Payload::new(record)).map(|text| text.indexed());
+        in_place_if_long(length, sample).await
     }
 
     /// Hands pending work to the indexing thread, if there is enough of it.
