@@ -20,7 +20,7 @@ use super::{
     searches::Searches,
     split_key::{self, Candidates, Part},
     value::{self, Look},
-    view::{may_hide, visible},
+    view::visible,
     work::Work,
 };
 
@@ -276,12 +276,7 @@ impl<'a> JsonWalker<'a> {
             return Ok(());
         }
         let (text, searches) = self.decoded(raw, &range, examined);
-        if searches.has(Searches::PRIVATE_KEYS) {
-            self.key_candidates.add(&text, at);
-        }
-        if searches.has(Searches::HIDDEN) && may_hide(&text) {
-            self.key_candidates.hide();
-        }
+        self.key_candidates.add(&text, searches, at);
         let place = self.frames.place(self.redaction, &text, searches, &range);
         let redaction = self.redaction;
         if place.in_private_key && is_key_line(&text) {

@@ -84,7 +84,8 @@ impl<'a> PlainStrings<'a> {
         self.json?.get(token.start + 1..token.end.checked_sub(1)?)
     }
 
-    /// The searches in which redacting a string takes any step. `None` if it has to be redacted by all of them. `token` is the range of the string with its quotes.
+    /// The searches in which redacting a string takes any step. `None` if it has to be redacted by all of them. `token` is the range of
+    /// the string with its quotes.
     pub fn examine(&mut self, token: &Range<usize>) -> Option<Plain<'a>> {
         self.is_known = false;
         let text = self.content(token)?;

@@ -6,7 +6,11 @@ use std::{borrow::Cow, ops::ControlFlow, ops::Range};
 use json_text::Token;
 use rustc_hash::FxHashMap;
 
-use super::{private_key, view::View};
+use super::{
+    private_key,
+    searches::Searches,
+    view::{View, may_hide},
+};
 
 /// Strings longer than this are not lines.
 const MAX_PIECE: usize = 64 << 10;
@@ -58,26 +62,23 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Adds the string whose token begins at `start`, if it may be a part of a key.
-    pub fn add(&mut self, text: &str, start: usize) {
-        let has_delimiter = private_key::has_delimiter(text);
-        let lines = private_key::count_lines(text);
-        if has_delimiter || lines > 0 {
+    /// Adds the string whose token begins at `start`, if it may be a part of a key. `searches` are those that it needs.
+    pub fn add(&mut self, text: &str, searches: Searches, start: usize) {
+        let is_searched = searches.has(Searches::PRIVATE_KEYS);
+        let has_delimiter = is_searched && private_key::has_delimiter(text);
+        let lines = if is_searched { private_key::count_lines(text) } else { 0 };
+        let hides = searches.has(Searches::HIDDEN) && may_hide(text);
+        if has_delimiter || lines > 0 || hides {
             self.starts.push(start);
-            self.has_delimiter |= has_delimiter;
-            self.lines += lines;
         }
+        self.has_delimiter |= has_delimiter;
+        self.lines += lines;
+        self.hides |= hides;
     }
 
-    /// Records that a string may have characters that are not visible.
-    pub const fn hide(&mut self) {
-        self.hides = true;
-    }
-
-    /// Whether the strings may have a key.
-    pub fn may_hold_key(&self) -> bool {
-        let has_enough = self.has_delimiter || self.hides || self.lines >= private_key::LINES;
-        !self.starts.is_empty() && has_enough
+    /// Whether the strings may have a key: a part of it is visible, and there may be enough lines.
+    pub const fn may_hold_key(&self) -> bool {
+        self.has_delimiter || self.lines > 0 && (self.hides || self.lines >= private_key::LINES)
     }
 }
 
@@ -231,7 +232,8 @@ mod tests {
         json_text::walk_value(json.as_bytes(), 0, |token| {
             if let Token::String(raw) = token {
                 let text = json_text::decode_string(raw).unwrap();
-                candidates.add(&text, raw.as_ptr().addr() - json.as_ptr().addr());
+                let start = raw.as_ptr().addr() - json.as_ptr().addr();
+                candidates.add(&text, Searches::ALL, start);
             }
             ControlFlow::Continue(())
         })
@@ -273,21 +275,25 @@ mod tests {
     }
 
     #[test]
-    fn lines_with_hidden_characters_are_found_beside_a_visible_one() {
+    fn lines_with_hidden_characters_are_found_where_one_is_visible() {
         let redactor = Redactor::new(RedactionOptions::default()).unwrap();
         let redaction = Redaction::new(redactor, Arc::new(EnvironmentValues::default()));
-        let lines = lines();
-        let strings: Vec<String> = lines[1..5]
+        let lines = &lines()[1..5];
+        let hidden = |line: &String| format!(r"\u001b[0m{line}");
+        let in_one_column = lines
             .iter()
             .enumerate()
-            .map(|(number, line)| match number {
-                0 => format!("\"{line}\""),
-                _ => format!(r#""\u001b[0m{line}""#),
-            })
-            .collect();
-        let mut json = format!("[{}]", strings.join(","));
-        RedactionSession::new(Some(redaction)).token(&mut json).unwrap();
-        assert!(lines[1..5].iter().all(|line| !json.contains(line.as_str())), "{json}");
+            .map(|(number, line)| if number == 0 { line.clone() } else { hidden(line) })
+            .map(|text| format!("\"{text}\""));
+        let digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+        let in_two_columns = lines
+            .iter()
+            .map(|line| format!("{{\"digest\":\"{digest}\",\"text\":\"{}\"}}", hidden(line)));
+        for values in [in_one_column.collect::<Vec<_>>(), in_two_columns.collect()] {
+            let mut json = format!("[{}]", values.join(","));
+            RedactionSession::new(Some(redaction.clone())).token(&mut json).unwrap();
+            assert!(lines.iter().all(|line| !json.contains(line.as_str())), "{json}");
+        }
     }
 
     #[test]
