@@ -69,7 +69,12 @@ fn parse(protocol: &[u8], rest: &[u8]) -> Option<Url> {
     let protocol = protocol.to_ascii_lowercase();
     let protocol = protocol.strip_prefix(b"git+").unwrap_or(&protocol);
     let (_user, rest) = rest.split_at(user_length(rest));
-    gix::url::parse([protocol, b"://", rest].concat().as_bstr()).ok()
+    let mut url = gix::url::parse([protocol, b"://", rest].concat().as_bstr()).ok()?;
+    // The parser leaves out the slash before a `~` for SSH and Git, and then does not know the original spelling of the path.
+    if url.path.starts_with(b"~") {
+        url.path.insert(0, b'/');
+    }
+    Some(url)
 }
 
 /// Converts an address without a protocol that is no local path, such as `git@host:path`, to the part of a
