@@ -67,9 +67,9 @@ describe('a state store in PostgreSQL', { skip }, () => {
     const other = new StateStore({ path: '/team/state', storage: { url: server.url, timeout: 29_000 } })
     const elsewhere = new StateStore({ ...options, path: 'other' })
     const inSchema = new StateStore({ path: 'team/state', storage: { url: server.url, schema: 'tenant' } })
-    const changes = other.watch(['a'])[Symbol.asyncIterator]()
-    const first = changes.next()
-    await other.get(['a'], 'k')
+    // Without a cursor, the watcher might only begin after the change.
+    const { cursor } = await other.stats()
+    const first = other.watch(['a'], { since: cursor })[Symbol.asyncIterator]().next()
     const { revision } = await one.put(['a'], 'k', { n: 1 })
     assert.equal((await other.get(['a'], 'k'))?.revision, revision)
     assert.equal((await first).value?.revision, revision)

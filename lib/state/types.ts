@@ -245,8 +245,8 @@ export interface StateTransactionOptions extends CancellationOptions {
 export interface StateWatchOptions extends CancellationOptions {
   /**
    * The cursor of a change or of `stats()`: the watcher yields the changes after it. Without a cursor, it yields the changes
-   * after the first call of `next()`. `sweep()` deletes the recorded changes up to the latest removal of an item; cursors before
-   * it expire.
+   * after the first call of `next()`: those of this store, and those that others make once the watcher has read where it begins.
+   * `sweep()` deletes the recorded changes up to the latest removal of an item; cursors before it expire.
    */
   since?: string | null | undefined
 }
