@@ -41,11 +41,22 @@ export function failedFiles(runtime, files, output) {
   return failed.has(undefined) ? [] : [...failed]
 }
 
+/** Several times what the longest file takes on a slow machine, in ms: a test that hangs fails, and names its file. */
+const TEST_TIMEOUT = 20 * 60 * 1000
+
 /** The parameters with which a runtime tests files, a number of them at a time. */
 function parametersOf(runtime, files, concurrency) {
   switch (runtime) {
     case 'node':
-      return ['--import', 'tsx', '--test', `--test-concurrency=${concurrency}`, '--test-reporter=spec', ...files]
+      return [
+        '--import',
+        'tsx',
+        '--test',
+        `--test-concurrency=${concurrency}`,
+        `--test-timeout=${TEST_TIMEOUT}`,
+        '--test-reporter=spec',
+        ...files,
+      ]
     case 'bun':
       return ['test', '--timeout', '120000', ...files.map((name) => `./${name}`)]
     default:
