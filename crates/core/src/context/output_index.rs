@@ -169,8 +169,8 @@ impl OutputIndex {
         let filename = output.stored.as_ref()?;
         let path = self.directory.path_of(filename);
         let record = self.directory.read_whole(&path, filename).await.ok()?;
-        // In place: a search that waits for this text does not wait for the long saves that were called before it as well, and the
-        // indexing thread does it with its low priority.
+        // In place, so that a search that needs this text does not also wait for the long saves that were called before it, and so
+        // that the indexing thread does the work itself, with its low priority.
         let length = record.len();
         let sample = || RecordText::of(Payload::new(record)).map(|text| text.indexed());
         in_place_if_long(length, sample).await

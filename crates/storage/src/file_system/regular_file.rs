@@ -1,4 +1,4 @@
-//! Reads regular files below a root, and nothing else: it follows no symbolic links, and opens no directory, device or FIFO.
+//! Reads regular files below a root, and nothing else: symbolic links, directories, devices and FIFOs are refused.
 
 use std::{
     fs,
